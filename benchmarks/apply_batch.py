@@ -46,12 +46,12 @@ SETTINGS = {
 
 
 def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
-    from pipelines.job.batch import run_batch
-    from pipelines.job.snapshot import run_snapshot
-    from pipelines.records.batches.spec import LandedWindow, TableTask
-    from pipelines.records.loads import SnapshotSpec, SnapshotTask
-    from pipelines.values.scn import Scn
-    from pipelines.values.table import Column, OracleType, TableId, TableVersion
+    from redolake.job.batch import run_batch
+    from redolake.job.snapshot import run_snapshot
+    from redolake.records.batches.spec import LandedWindow, TableTask
+    from redolake.records.loads import SnapshotSpec, SnapshotTask
+    from redolake.values.scn import Scn
+    from redolake.values.table import Column, OracleType, TableId, TableVersion
 
     types = {
         "ID": OracleType("NUMBER", 22, 12, 0),
@@ -101,7 +101,7 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
 
 def spec_of(*arguments: Any, **newer: Any) -> Any:
     """Return the batch's spec, without what a commit from before it does not know."""
-    from pipelines.records.batches.spec import BatchSpec
+    from redolake.records.batches.spec import BatchSpec
 
     return BatchSpec(*arguments, **{name: value for name, value in newer.items() if name in BatchSpec.__dataclass_fields__})
 
@@ -115,7 +115,7 @@ def cpu_seconds() -> float:
 
 def session(connect: bool, settings: dict[str, str]) -> Any:
     from demo.walkthrough import listens
-    from pipelines.apply.spark.session import open_session
+    from redolake.apply.spark.session import open_session
 
     if not connect:
         return open_session("local", "local[2]", settings)
@@ -137,7 +137,7 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
 
 
 def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
-    from pipelines.values.landed_schema import LANDED_SCHEMA
+    from redolake.values.landed_schema import LANDED_SCHEMA
 
     file = folder / f"redo-{number}.parquet"
     rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables))]
@@ -201,7 +201,7 @@ def start(
     """Start a process that imports the checkout and serves batches in `folder`."""
     folder.mkdir()
     command = [sys.executable, str(script), "--serve", str(folder), *more, *options]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    environment = {**os.environ, "PYTHONPATH": f"{checkout}/pipelines:{checkout}"}
     return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

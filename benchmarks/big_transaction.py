@@ -81,20 +81,20 @@ def do_step(name: str, arguments: Sequence[str]) -> None:
 
 
 def pipeline() -> Any:
-    from pipelines.config import load_pipeline
+    from redolake.config import load_pipeline
 
     return load_pipeline("big", Path(os.environ["REDOLAKE_CONFIG"]))
 
 
 def do_snapshot() -> tuple[float, int]:
-    from pipelines.steps.run import take_snapshot
+    from redolake.steps.run import take_snapshot
 
     began = time.perf_counter()
     return began, sum(table.rows for table in take_snapshot(pipeline()).tables)
 
 
 def do_capture() -> tuple[float, int]:
-    from pipelines.steps.run import capture
+    from redolake.steps.run import capture
 
     began, rows, mine = time.perf_counter(), 0, pipeline()
     while (found := capture(mine)).window is not None:
@@ -103,8 +103,8 @@ def do_capture() -> tuple[float, int]:
 
 
 def do_apply() -> tuple[float, int]:
-    from pipelines.steps.run import apply
-    from pipelines.steps.shared.spark_session import Spark
+    from redolake.steps.run import apply
+    from redolake.steps.shared.spark_session import Spark
 
     mine = pipeline()
     spark = Spark(mine)
@@ -119,7 +119,7 @@ def do_apply() -> tuple[float, int]:
 
 
 def do_verify() -> tuple[float, int]:
-    from pipelines.steps.proof.verify import verify_tables
+    from redolake.steps.proof.verify import verify_tables
 
     began = time.perf_counter()
     found = verify_tables(pipeline())
@@ -130,8 +130,8 @@ def do_verify() -> tuple[float, int]:
 
 def do_job(path: str) -> tuple[float, int]:
     """Run a spec, a batch's or a snapshot's."""
-    from pipelines.job.job import read_spec, run
-    from pipelines.steps.shared.spark_jobs import open_spark
+    from redolake.job.job import read_spec, run
+    from redolake.steps.shared.spark_jobs import open_spark
 
     spec, spark = read_spec(path), open_spark(pipeline())
     began = time.perf_counter()
@@ -147,7 +147,7 @@ def do_compare(verified: str, copies: str, number: str) -> tuple[float, int]:
     """Compare a lake of copies with the lake of the original: each row of that one as often, with its copies' keys."""
     from pyspark.sql import functions as F
 
-    from pipelines.steps.shared.spark_jobs import open_spark
+    from redolake.steps.shared.spark_jobs import open_spark
 
     spark, began = open_spark(pipeline()), time.perf_counter()
     original = spark.read.format("delta").load(verified)
@@ -174,7 +174,7 @@ def source(folder: Path) -> Iterator[Step]:
     port_file, step, ended = folder / "port", Step("stand-in"), Event()
     command = [sys.executable, "-m", "standin", "start", "--port", "0", "--port-file", str(port_file), "--log-size", "65536"]
     command += ["--archive-lag-target", "0", "--no-flashback-by-seconds", "--archive-dest", str(folder / "archive")]
-    environment = {**os.environ, "STANDIN_PASSWORD": PASSWORD, "PYTHONPATH": str(HERE.parents[1])}
+    environment = {**os.environ, "STANDIN_PASSWORD": PASSWORD, "PYTHONPATH": f"{HERE.parents[1]}/pipelines:{HERE.parents[1]}"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         watcher = Thread(target=watch, args=(process.pid, step, ended))
         watcher.start()
@@ -331,7 +331,7 @@ def configure(folder: Path, port: int, given: argparse.Namespace) -> dict[str, s
     file.write_text(yaml.safe_dump({"pipelines": {"big": described}}))
     return {
         **os.environ,
-        "PYTHONPATH": str(HERE.parents[1]),
+        "PYTHONPATH": f"{HERE.parents[1]}/pipelines:{HERE.parents[1]}",
         "REDOLAKE_CONFIG": str(file),
         "AIRFLOW_CONN_ORACLE_BIG": f"oracle://c%23%23redolake:{PASSWORD}@127.0.0.1:{port}/FREE",
     }
@@ -351,9 +351,9 @@ def carry_over(folder: Path, before: Sequence[tuple[int, int]]) -> tuple[int, in
 
 def run_copies(original: Run, folder: Path, copies: int, given: argparse.Namespace) -> Run:
     """Run the original's jobs again, each on copies of the files that it read."""
-    from pipelines.job.job import read_spec
-    from pipelines.records.batches.manifest import BatchResult
-    from pipelines.records.codec import decode, encode
+    from redolake.job.job import read_spec
+    from redolake.records.batches.manifest import BatchResult
+    from redolake.records.codec import decode, encode
 
     environment = configure(folder, 0, given)
     landing, copied = folder / "landing" / "big", folder / "copied"

@@ -27,17 +27,17 @@ from unittest import mock
 from standin_process import Served, standin_process
 from statements import WORDS
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.context import open_context, open_pipeline_source
-from pipelines.host.statements import statement
-from pipelines.land import layout, parquet, tally
-from pipelines.mine import LogSet, mining
-from pipelines.mine.selection import predicate
-from pipelines.mine.session import logminer
-from pipelines.source import ConnectParams
-from pipelines.source.session import OracleSession
-from pipelines.steps.capture.windows import plan_of
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.context import open_context, open_pipeline_source
+from redolake.host.statements import statement
+from redolake.land import layout, parquet, tally
+from redolake.mine import LogSet, mining
+from redolake.mine.selection import predicate
+from redolake.mine.session import logminer
+from redolake.source import ConnectParams
+from redolake.source.session import OracleSession
+from redolake.steps.capture.windows import plan_of
 
 PER_TRANSACTION = 100
 TEXTS = ("status", "name", "email", "city", "country", "address", "phone", "note")

@@ -60,7 +60,7 @@ def load(oracle: StandIn) -> Iterator[None]:
 
 
 def pipeline_at(folder: Path) -> Any:
-    from pipelines.config import Pipeline
+    from redolake.config import Pipeline
 
     body = {
         "name": "bench",
@@ -78,8 +78,8 @@ def main() -> None:
     arguments.add_argument("--windows", type=int, default=100)
     arguments.add_argument("--rows", type=int, default=200)
     given = arguments.parse_args()
-    from pipelines import steps
-    from pipelines.source import ConnectParams
+    from redolake import steps
+    from redolake.source import ConnectParams
 
     with tempfile.TemporaryDirectory() as name, standin(archive_lag_target=0, log_bytes=4 << 20) as oracle:
         user = oracle.capture_user

@@ -15,9 +15,9 @@ from statistics import median
 
 from sqlalchemy import create_engine, insert
 
-from pipelines.cockpit import read_overview
-from pipelines.cockpit.render import Pages
-from pipelines.ledger import tables as t
+from redolake.cockpit import read_overview
+from redolake.cockpit.render import Pages
+from redolake.ledger import tables as t
 from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 REPEATS = 15

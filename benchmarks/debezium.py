@@ -33,7 +33,7 @@ from standin_process import Served
 from statements import WORDS
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
+sys.path[:0] = [str(HERE.parents[1] / "pipelines"), str(HERE.parents[1])]
 TABLES = tuple(f"orders_{n}" for n in range(5))
 NUMBERS, TEXTS, MOMENTS = 8, 9, 2
 PER_TRANSACTION = 100
@@ -176,7 +176,7 @@ def cpu_seconds() -> float:
 
 
 def redolake_pipeline(oracle: Server, folder: Path) -> Any:
-    from pipelines.config import Pipeline
+    from redolake.config import Pipeline
 
     return Pipeline.model_validate(
         {
@@ -190,8 +190,8 @@ def redolake_pipeline(oracle: Server, folder: Path) -> Any:
 
 
 def measure(changes: int, threads: int, adapter: str) -> None:
-    from pipelines import steps
-    from pipelines.apply.spark.session import open_session
+    from redolake import steps
+    from redolake.apply.spark.session import open_session
     from tests.witness.debezium import GRANTS
 
     with tempfile.TemporaryDirectory() as name, server(threads) as oracle:

@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 from apply_batch import session
 
-from pipelines.host.encrypted_parquet import encrypted_name
-from pipelines.host.parquet_frames import read_parquet
-from pipelines.host.secrets import key_from
-from pipelines.land.files import Files
-from pipelines.land.parquet import write_parquet
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.mapping import SecretName
+from redolake.host.encrypted_parquet import encrypted_name
+from redolake.host.parquet_frames import read_parquet
+from redolake.host.secrets import key_from
+from redolake.land.files import Files
+from redolake.land.parquet import write_parquet
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.mapping import SecretName
 
 VARIABLE = "REDOLAKE_BENCHMARK_KEY"
 BATCH = 10_000

@@ -26,11 +26,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200_000, help="changes in the file")
     rows = parser.parse_args().rows
 
-    from pipelines.assemble.landed import read_rows
-    from pipelines.land.files import Files
-    from pipelines.land.parquet import LANDED_OPTIONS, write_parquet
-    from pipelines.records.batches.spec import LandedWindow
-    from pipelines.values.landed_schema import LANDED_SCHEMA
+    from redolake.assemble.landed import read_rows
+    from redolake.land.files import Files
+    from redolake.land.parquet import LANDED_OPTIONS, write_parquet
+    from redolake.records.batches.spec import LandedWindow
+    from redolake.values.landed_schema import LANDED_SCHEMA
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

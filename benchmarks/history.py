@@ -22,13 +22,13 @@ STEP = 1000
 
 
 def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[float, float]]:
-    from pipelines.apply.spark.session import open_session
-    from pipelines.job.batch import run_batch
-    from pipelines.job.snapshot import run_snapshot
-    from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
-    from pipelines.records.loads import SnapshotSpec, SnapshotTask
-    from pipelines.values.scn import Scn
-    from pipelines.values.table import Column, OracleType, TableId, TableVersion
+    from redolake.apply.spark.session import open_session
+    from redolake.job.batch import run_batch
+    from redolake.job.snapshot import run_snapshot
+    from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+    from redolake.records.loads import SnapshotSpec, SnapshotTask
+    from redolake.values.scn import Scn
+    from redolake.values.table import Column, OracleType, TableId, TableVersion
 
     columns = (
         Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False),
@@ -67,7 +67,7 @@ def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[f
 
 def land(folder: Path, start: int, table: str, changes: int, rows: int, number: int) -> Path:
     """Write UPDATEs of one transaction, with the values before that ALL COLUMN LOGGING adds."""
-    from pipelines.values.landed_schema import LANDED_SCHEMA
+    from redolake.values.landed_schema import LANDED_SCHEMA
 
     folder.mkdir(parents=True)
     fixed: dict[str, Any] = {

@@ -20,8 +20,8 @@ def copy_all(files: Sequence[str], folder: Path, copies: int) -> tuple[str, ...]
 
 def copy_file(file: Path, to: Path, copies: int) -> str:
     """Write copies of a file of redo, or of a snapshot: with other keys, and other ROWIDs. A transaction ends once only."""
-    from pipelines.land.files import Files
-    from pipelines.land.parquet import write_parquet
+    from redolake.land.files import Files
+    from redolake.land.parquet import write_parquet
 
     parquet = pq.ParquetFile(file)
     ordinals = parquet.metadata.num_rows * 10

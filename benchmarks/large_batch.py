@@ -38,16 +38,16 @@ FETCHED = 10_000  # rows of a batch that capture fetches; Spark reads each row g
 
 
 def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int, settings: dict[str, str]) -> None:
-    from pipelines.apply.delta import merge as delta_merge
-    from pipelines.job.batch import run_batch
-    from pipelines.job.snapshot import run_snapshot
-    from pipelines.land.files import Files
-    from pipelines.land.parquet import write_parquet
-    from pipelines.records.batches.spec import LandedWindow, TableTask
-    from pipelines.records.loads import SnapshotSpec, SnapshotTask
-    from pipelines.values.landed_schema import LANDED_SCHEMA
-    from pipelines.values.scn import Scn
-    from pipelines.values.table import Column, TableId, TableVersion
+    from redolake.apply.delta import merge as delta_merge
+    from redolake.job.batch import run_batch
+    from redolake.job.snapshot import run_snapshot
+    from redolake.land.files import Files
+    from redolake.land.parquet import write_parquet
+    from redolake.records.batches.spec import LandedWindow, TableTask
+    from redolake.records.loads import SnapshotSpec, SnapshotTask
+    from redolake.values.landed_schema import LANDED_SCHEMA
+    from redolake.values.scn import Scn
+    from redolake.values.table import Column, TableId, TableVersion
 
     columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(COLUMNS.items(), 1))
     table = TableId("APP", "ORDERS")

@@ -40,9 +40,9 @@ from demo.airflow_api import AirflowApi
 from demo.processes import DemoProcesses
 from demo.services import PASSWORD, PIPELINE, Services, new_services
 from demo.walkthrough import Walkthrough, listens
-from pipelines.config import Pipeline, load_pipeline
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.codec import decode
+from redolake.config import Pipeline, load_pipeline
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.codec import decode
 from standin.workload import Workload, run_workload
 from standin.workload.shop import create_shop
 

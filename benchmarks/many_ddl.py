@@ -30,8 +30,8 @@ FIGURES = ("small batch, s clock", "small batch, s CPU", "DDLs, s clock", "DDLs,
 
 def serve(folder: Path, ddls: int) -> None:
     """Measure a round on a table of its own for each line that is given."""
-    from pipelines import steps
-    from pipelines.apply.spark.session import open_session
+    from redolake import steps
+    from redolake.apply.spark.session import open_session
     from tests.fixtures.shop import open_shop
 
     spark = open_session("local", "local[2]", SETTINGS)
@@ -67,8 +67,8 @@ def changes(table: str, key: int) -> Iterator[str]:
 
 def applied(shop: Any, pipeline: Any, spark: Any) -> list[float]:
     """Capture what has happened, apply it in one batch, and return the seconds of its job: by the clock, and of CPU."""
-    from pipelines import steps
-    from pipelines.steps.run import capture
+    from redolake import steps
+    from redolake.steps.run import capture
 
     shop.switch_logs()
     while capture(pipeline, shop.params).outcome == "window":

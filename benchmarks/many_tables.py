@@ -22,11 +22,11 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from standin_process import Served, standin_process
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.source.session import OracleSession
-from pipelines.steps.apply.batch import prepare_batch
-from pipelines.steps.capture.windows import PlanOutcome
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.source.session import OracleSession
+from redolake.steps.apply.batch import prepare_batch
+from redolake.steps.capture.windows import PlanOutcome
 
 
 @dataclass(slots=True)

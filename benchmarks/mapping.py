@@ -26,12 +26,12 @@ from apply_batch import session, spec_of
 from large_batch import FETCHED, History, contents
 from statements import COLUMNS
 
-from pipelines.config.expressions import uses, with_ids
-from pipelines.host.user_code import digest_of
-from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, SecretName, TableMapping, Transform
-from pipelines.values.null_rule import with_nulls
-from pipelines.values.quarantine import CLASSES, FOLDER, QuarantineRule
-from pipelines.values.table import Column, Rules, TableId, TableVersion
+from redolake.config.expressions import uses, with_ids
+from redolake.host.user_code import digest_of
+from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, SecretName, TableMapping, Transform
+from redolake.values.null_rule import with_nulls
+from redolake.values.quarantine import CLASSES, FOLDER, QuarantineRule
+from redolake.values.table import Column, Rules, TableId, TableVersion
 
 # In place of the values of ten columns, so that the lake has as many columns as without them.
 EXPRESSIONS = {
@@ -120,7 +120,7 @@ class Measured:
 
     @property
     def version(self) -> TableVersion:
-        from pipelines.values.scn import Scn
+        from redolake.values.scn import Scn
 
         columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(COLUMNS.items(), 1))
         return TableVersion(
@@ -141,8 +141,8 @@ class Measured:
         return QuarantineRule(path, CLASSES) if self.settings.quarantines else None
 
     def load(self, source: Path) -> float:
-        from pipelines.job.snapshot import run_snapshot
-        from pipelines.records.loads import SnapshotSpec, SnapshotTask
+        from redolake.job.snapshot import run_snapshot
+        from redolake.records.loads import SnapshotSpec, SnapshotTask
 
         task = SnapshotTask(
             self.version.table, self.target, "p/APP.ORDERS/1", self.version, files=(str(source),), scn=1, rules=self.rules
@@ -154,11 +154,11 @@ class Measured:
         return time.perf_counter() - began
 
     def batch(self) -> float:
-        from pipelines.job.batch import run_batch
-        from pipelines.land.files import Files
-        from pipelines.land.parquet import write_parquet
-        from pipelines.records.batches.spec import LandedWindow, TableTask
-        from pipelines.values.landed_schema import LANDED_SCHEMA
+        from redolake.job.batch import run_batch
+        from redolake.land.files import Files
+        from redolake.land.parquet import write_parquet
+        from redolake.records.batches.spec import LandedWindow, TableTask
+        from redolake.values.landed_schema import LANDED_SCHEMA
 
         assert self.history is not None
         self.number, step = self.number + 1, 2 * self.changes

@@ -19,13 +19,13 @@ from pathlib import Path
 import pyarrow as pa
 from statements import COLUMNS, literal
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.decode.compiled.locate import locate
-from pipelines.decode.redo_sql import parse_redo_sql
-from pipelines.host import runtime
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.decode.compiled.locate import locate
+from redolake.decode.redo_sql import parse_redo_sql
+from redolake.host import runtime
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 DEBEZIUM = "io.debezium:debezium-connector-oracle:3.6.1.Final"
 NOT_NEEDED = (

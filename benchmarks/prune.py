@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipelines.config.keep import KeepSettings
-from pipelines.context import open_context
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import all_known_versions
-from pipelines.steps.upkeep.prune import prune_pipeline
+from redolake.config.keep import KeepSettings
+from redolake.context import open_context
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.table_versions import all_known_versions
+from redolake.steps.upkeep.prune import prune_pipeline
 from tests.states.aged_landing import SCNS, AgedLanding
 from tests.states.lost_ledger import lose_ledger
 

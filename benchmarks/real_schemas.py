@@ -12,9 +12,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from pipelines import steps
-from pipelines.source import ConnectParams, open_source
-from pipelines.steps.setup.init import FirstPipeline, FoundTables
+from redolake import steps
+from redolake.source import ConnectParams, open_source
+from redolake.steps.setup.init import FirstPipeline, FoundTables
 from standin.serve import StandIn, standin
 from tests.tables.published_scripts import Installed, install
 

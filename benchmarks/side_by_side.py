@@ -31,13 +31,13 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=2000)
     arguments.add_argument("--delay", type=float, default=0.0)
     given = arguments.parse_args()
-    from pipelines import steps
-    from pipelines.config import Pipeline
-    from pipelines.context import open_context
-    from pipelines.source import ConnectParams
-    from pipelines.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
-    from pipelines.values.scn import Scn, ScnRange
-    from pipelines.values.table import TableId
+    from redolake import steps
+    from redolake.config import Pipeline
+    from redolake.context import open_context
+    from redolake.source import ConnectParams
+    from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
+    from redolake.values.scn import Scn, ScnRange
+    from redolake.values.table import TableId
 
     with tempfile.TemporaryDirectory() as name, standin(archive_lag_target=0, log_bytes=16 << 20) as oracle:
         source = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.root_dsn)

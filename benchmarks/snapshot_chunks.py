@@ -28,12 +28,13 @@ import oracledb
 from peaks import Step, watch
 from standin_process import Served, standin_process
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.source import ConnectParams
+from redolake.values.table import TableId
 
 HERE = Path(__file__).resolve()
+PATH = f"{HERE.parents[1]}/pipelines:{HERE.parents[1]}"
 TABLE = "SHOP.BIG"
 ONE_PIECE = 1 << 50
 
@@ -90,7 +91,12 @@ def changing(served: Served, rows: int) -> Iterator[list[int]]:
 
 def start(name: str, arguments: dict[str, Any]) -> subprocess.Popen[str]:
     command = [sys.executable, str(HERE), "--step", name, json.dumps(arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(HERE.parents[1])})
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PATH},
+    )
 
 
 def measure(name: str, arguments: dict[str, Any]) -> Step:

@@ -13,7 +13,7 @@ from typing import Any
 
 import oracledb
 
-from pipelines.source import ConnectParams
+from redolake.source import ConnectParams
 from standin.serve import standin
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 
-from pipelines.values.table import OracleType
+from redolake.values.table import OracleType
 
 NUMBER, MONEY, TEXT = OracleType("NUMBER", 22, 12, 0), OracleType("NUMBER", 22, 12, 2), OracleType("VARCHAR2", 400)
 DATE, TIMESTAMP, RAW = OracleType("DATE", 7), OracleType("TIMESTAMP", 11, None, 6), OracleType("RAW", 16)

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipelines.land.files import Files
-from pipelines.land.parquet import write_parquet
-from pipelines.source.olr import Selection, Sequencer, needed_configuration
-from pipelines.source.olr.messages import Checkpoint, read_message
-from pipelines.source.olr.wire import Frames
-from pipelines.steps.capture.received_rows import open_spool
-from pipelines.values.landed_schema import LANDED_SCHEMA
+from redolake.land.files import Files
+from redolake.land.parquet import write_parquet
+from redolake.source.olr import Selection, Sequencer, needed_configuration
+from redolake.source.olr.messages import Checkpoint, read_message
+from redolake.source.olr.wire import Frames
+from redolake.steps.capture.received_rows import open_spool
+from redolake.values.landed_schema import LANDED_SCHEMA
 from standin.olr.feed import Feed
 from standin.olr.options import Behaviour, Configuration
 from standin.olr.parser import Parser

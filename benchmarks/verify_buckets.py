@@ -29,7 +29,7 @@ VALUES = (
 
 
 def pipeline_at(folder: Path) -> Any:
-    from pipelines.config import Pipeline
+    from redolake.config import Pipeline
 
     body = {
         "name": "bench",
@@ -61,8 +61,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=1_000_000)
     rows = arguments.parse_args().rows
-    from pipelines import steps
-    from pipelines.values.table import TableId
+    from redolake import steps
+    from redolake.values.table import TableId
 
     options = {"archive_lag_target": 0, "log_bytes": 256 << 20}
     with tempfile.TemporaryDirectory() as name, standin_process(**options) as served:

@@ -19,7 +19,7 @@ from demo.own_database import own_database
 from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
 from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
 from demo.services import LOGIN, PASSWORD, SCHEMA, Services, Source, new_services, process_record_file
-from pipelines.errors import RedolakeError
+from redolake.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 an error stopped the demo · 3 they differ · 130 interrupted."
 STOPPED, DIFFERS, INTERRUPTED = 1, 3, 130

@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from pipelines.errors import SourceUnavailable
+from redolake.errors import SourceUnavailable
 
 TIMEOUT_SECONDS = 15
 NEEDED_COMPONENTS = ("metadatabase", "scheduler", "dag_processor")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pipelines import steps
-from pipelines.config import load_pipeline
-from pipelines.records.codec import encode
+from redolake import steps
+from redolake.config import load_pipeline
+from redolake.records.codec import encode
 
 
 def compare(pipeline: str, file: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import oracledb
 
-from pipelines.errors import Terminal
+from redolake.errors import Terminal
 
 PREFIX = "REDOLAKE_ORACLE_"
 NEEDED = ("DSN", "PDB_DSN", "PASSWORD")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from pipelines.errors import Terminal
+from redolake.errors import Terminal
 
 STOP_SECONDS = 10.0
 LAST_LINES = 20

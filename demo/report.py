@@ -12,8 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.steps.proof.verify import TableComparison
-from pipelines.steps.shared.status import WindowReport
+from redolake.steps.proof.verify import TableComparison
+from redolake.steps.shared.status import WindowReport
 
 COUNTS = ("table", "source_rows", "delta_rows", "differing_cells")
 

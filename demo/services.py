@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from demo.own_database import OwnDatabase
-from pipelines.config import CONFIG_VARIABLE
-from pipelines.host.runtime import environment as spark_environment
-from pipelines.source.olr import needed_configuration
+from redolake.config import CONFIG_VARIABLE
+from redolake.host.runtime import environment as spark_environment
+from redolake.source.olr import needed_configuration
 
 PIPELINE = "shop"
 SCHEMA, CONTAINER = "SHOP", "FREEPDB1"

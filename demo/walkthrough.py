@@ -16,11 +16,11 @@ from demo.airflow_api import AirflowApi, AirflowUnavailable
 from demo.processes import Child, DemoProcesses
 from demo.report import Report
 from demo.services import LOGIN, PIPELINE, Services
-from pipelines import steps
-from pipelines.config import Pipeline, load_pipeline
-from pipelines.errors import Terminal, Transient
-from pipelines.records.codec import decode
-from pipelines.steps.proof.verify import TableComparison, Verification
+from redolake import steps
+from redolake.config import Pipeline, load_pipeline
+from redolake.errors import Terminal, Transient
+from redolake.records.codec import decode
+from redolake.steps.proof.verify import TableComparison, Verification
 
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD_SECONDS = 3600

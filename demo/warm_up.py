@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from pipelines.apply.spark.quoting import table_at
-from pipelines.apply.spark.session import open_session
+from redolake.apply.spark.quoting import table_at
+from redolake.apply.spark.session import open_session
 
 
 def warm_up(remote: str, folder: str) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent / "pipelines"), str(HERE.parent)]
 
 from docs.pages import cli, configuration, errors, ora_codes, setup_scripts, type_values, types_and_ddl  # noqa: E402
 

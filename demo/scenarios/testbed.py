@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import RedolakeError, Terminal, Transient
-from pipelines.source import ConnectParams
-from pipelines.steps.proof.verify import TableComparison
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import RedolakeError, Terminal, Transient
+from redolake.source import ConnectParams
+from redolake.steps.proof.verify import TableComparison
 from standin.engine.settings.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload

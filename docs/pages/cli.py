@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from pipelines.cli import app
+from redolake.cli import app
 
 HEAD = """\
 # Command line

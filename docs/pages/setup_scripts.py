@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.source.setup_sql import Flavour, SetupChoices, default_user, setup_sql
+from redolake.source.setup_sql import Flavour, SetupChoices, default_user, setup_sql
 
 FLAVOURS = tuple(Flavour)
 

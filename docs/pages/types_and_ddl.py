@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args, get_type_hints
 
-from pipelines.decode.datatypes import spark_ddl_type
-from pipelines.errors import RedolakeError, SchemaConflict
-from pipelines.schema.ddl import effect_of
-from pipelines.source.capture_findings import kind_findings
-from pipelines.source.table_list import OBJECT_TABLE
-from pipelines.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
-from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.decode.datatypes import spark_ddl_type
+from redolake.errors import RedolakeError, SchemaConflict
+from redolake.schema.ddl import effect_of
+from redolake.source.capture_findings import kind_findings
+from redolake.source.table_list import OBJECT_TABLE
+from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
+from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType, TableId
 from tests.tables.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
 

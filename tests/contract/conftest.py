@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ledger import Ledger, open_ledger
-from pipelines.ledger.entries import Lease
+from redolake.ledger import Ledger, open_ledger
+from redolake.ledger.entries import Lease
 from tests.contract.ledgers import Clock
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from pipelines.ledger import Ledger
-from pipelines.ledger.entries import Lease
-from pipelines.records.windows import WindowManifest
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn, ScnRange
+from redolake.ledger import Ledger
+from redolake.ledger.entries import Lease
+from redolake.records.windows import WindowManifest
+from redolake.values.redo import Position
+from redolake.values.scn import Scn, ScnRange
 
 R = TypeVar("R")
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

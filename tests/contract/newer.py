@@ -10,10 +10,10 @@ from unittest import mock
 
 from sqlalchemy import JSON, Column, Engine, Integer, MetaData, String, Table, create_engine, inspect, select, text
 
-from pipelines.ledger import migrate, store
-from pipelines.ledger import tables as t
-from pipelines.ledger.base import WRITING
-from pipelines.ledger.store import checked_url, engine_of, make_file
+from redolake.ledger import migrate, store
+from redolake.ledger import tables as t
+from redolake.ledger.base import WRITING
+from redolake.ledger.store import checked_url, engine_of, make_file
 
 RELEASED, NEWER = t.VERSION, "9002"
 OF_EACH_MIGRATION = {"redolake_version", "redolake_format", "redolake_leases"}

@@ -7,9 +7,9 @@ from multiprocessing import get_context
 
 import pytest
 
-from pipelines.errors import LeaseHeld
-from pipelines.ledger import open_ledger
-from pipelines.ledger.entries import Lease
+from redolake.errors import LeaseHeld
+from redolake.ledger import open_ledger
+from redolake.ledger.entries import Lease
 from tests.contract.ledgers import LATER, NOW, START, Clock, at_once, plan
 
 

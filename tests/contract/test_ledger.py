@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import create_engine, event, text
 
-from pipelines.errors import (
+from redolake.errors import (
     ConfigurationError,
     FormatTooNew,
     InvariantBroken,
@@ -18,15 +18,15 @@ from pipelines.errors import (
     LedgerUnavailable,
     SchemaConflict,
 )
-from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
-from pipelines.ledger.batches import AppliedBatch
-from pipelines.ledger.checks import version_of
-from pipelines.ledger.shown_facts import Changes
-from pipelines.ledger.tables import VERSION
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.ledger import Ledger, open_ledger, open_ledger_to_read, store
+from redolake.ledger.batches import AppliedBatch
+from redolake.ledger.checks import version_of
+from redolake.ledger.shown_facts import Changes
+from redolake.ledger.tables import VERSION
+from redolake.records.batches.carry import OpenTransaction
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 from tests.contract.ledgers import LATER, NOW, START, at_once, manifest, name, plan, scns
 
 ORDERS = TableId("SHOP", "ORDERS")

@@ -18,11 +18,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, text
 
-from pipelines.errors import FormatTooNew, LeaseHeld, LedgerDamaged, LedgerOutdated, LedgerUnavailable
-from pipelines.host import crash
-from pipelines.ledger import Ledger, ledger_version, migrate, open_ledger, open_ledger_to_read
-from pipelines.ledger import tables as t
-from pipelines.values.table import TableId
+from redolake.errors import FormatTooNew, LeaseHeld, LedgerDamaged, LedgerOutdated, LedgerUnavailable
+from redolake.host import crash
+from redolake.ledger import Ledger, ledger_version, migrate, open_ledger, open_ledger_to_read
+from redolake.ledger import tables as t
+from redolake.values.table import TableId
 from tests.contract.ledgers import NOW, START, Clock, at_once, manifest, name, plan
 from tests.contract.newer import (
     NEWER,
@@ -267,7 +267,7 @@ def test_of_several_that_migrate_at_once_one_does_and_the_others_go_on(filled: s
 
 def test_who_waits_too_long_for_a_migration_is_refused_for_now(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "LOCK_SECONDS", 0.1)
-    monkeypatch.setattr("pipelines.ledger.store.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("redolake.ledger.store.BUSY_SECONDS", 0.1)
     with (
         newer_redolake(),
         engine(filled) as made,
@@ -280,7 +280,7 @@ def test_who_waits_too_long_for_a_migration_is_refused_for_now(filled: str, monk
 
 def opened_by_another(url: str) -> None:
     """Open the ledger over connections of its own, which wait only as long as the test says."""
-    from pipelines.ledger.store import kept_engine
+    from redolake.ledger.store import kept_engine
 
     kept_engine.cache_clear()
     opened(url)
@@ -296,7 +296,7 @@ with newer_redolake():
 
 
 def migrate_in_a_process(url: str, crash_at: str = "") -> int:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **({crash.VARIABLE: crash_at} if crash_at else {})}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}/pipelines:{ROOT}", **({crash.VARIABLE: crash_at} if crash_at else {})}
     return subprocess.run([sys.executable, "-c", MIGRATE, url], env=env, check=False).returncode
 
 

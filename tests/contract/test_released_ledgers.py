@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.ledger import ledger_version, open_ledger, open_ledger_to_read
-from pipelines.ledger.reading import LedgerReading
+from redolake.ledger import ledger_version, open_ledger, open_ledger_to_read
+from redolake.ledger.reading import LedgerReading
 from tests.contract.ledgers import Clock
 from tests.contract.newer import contents_of, make_unversioned, migrated, newer_redolake, structure_of
 from tests.released.state import ROOT, put_ledger, releases

@@ -61,7 +61,7 @@ def test_the_installed_driver_reads_repeated_values(oracle: StandIn, column: str
 def test_a_faulty_driver_reads_wrong_values_and_is_refused(oracle: StandIn, tmp_path: Path, version: str, column: str) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path), f"oracledb=={version}"]
     subprocess.run(pip, check=True, timeout=300)
-    findings = "from pipelines.source import driver_findings; print(*driver_findings())"
+    findings = "from redolake.source import driver_findings; print(*driver_findings())"
 
     assert any(fetched(oracle, column, size, tmp_path) != VALUES[column] for size in (1, 2, 100))
     assert f"version {version}, which this Python has" in run([sys.executable, "-c", findings], tmp_path).stdout

@@ -53,7 +53,7 @@ def fork(host: dict[str, Any]) -> int:
 
 
 def run(request: dict[str, Any]) -> None:
-    from pipelines.config import load_configuration
+    from redolake.config import load_configuration
 
     os.environ["REDOLAKE_CONFIG"] = request["config"]
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)  # pyspark notes it in the process, where Airflow's workers run one task

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from typer.main import get_command
 
-from pipelines.cli import app
-from pipelines.records.codec import decode, to_file
+from redolake.cli import app
+from redolake.records.codec import decode, to_file
 from tests.fixtures.disk import nothing_waits_for_the_disk
 from tests.fixtures.ledger import ledgers_share_compiled_statements
 from tests.states.cockpit_ledger import CockpitLedger

@@ -1,7 +1,7 @@
 """What operators and DAGs do with a pipeline, killed after the writes of each command; and what must hold in the end.
 
 Each workflow is a sequence of commands. Each command is repeated until it ends. Every attempt kills itself after the first
-write at which no attempt was killed before (pipelines/host/crash.py). Between a kill and the repeat more windows land, or the
+write at which no attempt was killed before (`host/crash.py`). Between a kill and the repeat more windows land, or the
 ledger is lost or replaced by an older copy. One pipeline goes through all workflows.
 """
 
@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.context import open_context
+from redolake.values.table import TableId
 from tests.e2e.kills import (
     BOTH,
     TABLES,

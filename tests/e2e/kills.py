@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from pipelines.config import Pipeline, load_configuration
-from pipelines.host import crash
-from pipelines.host.crash import VARIABLE
-from pipelines.land.landing import Landing
-from pipelines.land.windows import Windows
+from redolake.config import Pipeline, load_configuration
+from redolake.host import crash
+from redolake.host.crash import VARIABLE
+from redolake.land.landing import Landing
+from redolake.land.windows import Windows
 from tests.fixtures.disk import nothing_waits_for_the_disk
 from tests.fixtures.ledger import ledgers_share_compiled_statements
 from tests.fixtures.shop import Shop
@@ -52,8 +52,8 @@ processes.set_forkserver_preload(
         "tests.e2e.kill_server",
         __name__,
         # What steps, libraries and patches import when they need it.
-        "pipelines.job.comparison",
-        "pipelines.job.job",
+        "redolake.job.comparison",
+        "redolake.job.job",
         "pyarrow.dataset",
         "pydantic.dataclasses",
         "pyspark.sql.connect.session",
@@ -102,7 +102,7 @@ def redolake(*arguments: str) -> None:
 
 def capture_all(name: str) -> None:
     """Land every sealed window, as the capture DAG does, and apply nothing."""
-    from pipelines import steps
+    from redolake import steps
 
     pipeline = configured_pipeline(name)
     while window := (found := steps.plan_next_window(pipeline)).window:
@@ -111,7 +111,7 @@ def capture_all(name: str) -> None:
 
 def read_snapshot_again(name: str, table: str, answer: str) -> None:
     """Run the first half of the snapshot DAG with `replace`; write its SCN to the file `answer`."""
-    from pipelines import steps
+    from redolake import steps
 
     begun = steps.begin_snapshot(configured_pipeline(name), None, [table], replace=True)
     steps.read_snapshot_table(configured_pipeline(name), None, begun.scn, table)
@@ -120,7 +120,7 @@ def read_snapshot_again(name: str, table: str, answer: str) -> None:
 
 def load(name: str, table: str, scn: int) -> None:
     """Run the second half of that DAG."""
-    from pipelines import steps
+    from redolake import steps
 
     pipeline = configured_pipeline(name)
     batch = steps.prepare_snapshot_load(pipeline, {table: scn}, replace=True)
@@ -130,20 +130,20 @@ def load(name: str, table: str, scn: int) -> None:
 
 def begin_first_snapshot(name: str) -> None:
     """Run the first step of the first snapshot; capture can begin after it."""
-    from pipelines import steps
+    from redolake import steps
 
     steps.begin_snapshot(configured_pipeline(name), None, TABLES)
 
 
 def pause_no_more(name: str) -> None:
     """Let chunks be read again, without reading any."""
-    from pipelines import steps
+    from redolake import steps
 
     steps.pause_snapshots(configured_pipeline(name), [], paused=False)
 
 
 def prepare(name: str, answer: str) -> None:
-    from pipelines import steps
+    from redolake import steps
 
     Path(answer).write_text(steps.prepare_batch(configured_pipeline(name)).batch)
 

@@ -17,10 +17,10 @@ import yaml
 from demo.airflow_api import AirflowApi, AirflowUnavailable, errors_of
 from demo.processes import DemoProcesses
 from demo.services import new_services
-from pipelines import steps
-from pipelines.config import Pipeline, load_configuration
-from pipelines.context import open_context
-from pipelines.records.gaps import DeclaredGap
+from redolake import steps
+from redolake.config import Pipeline, load_configuration
+from redolake.context import open_context
+from redolake.records.gaps import DeclaredGap
 from tests.fixtures.airflow import REPOSITORY, configure
 from tests.fixtures.shop import open_shop
 from tests.support.waiting import wait_until
@@ -34,7 +34,7 @@ QUICK = {
     "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "ann:admin,bob:admin",
     "AIRFLOW__SCHEDULER__TRIGGER_TIMEOUT_CHECK_INTERVAL": "1",
     "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO",
-    "PYTHONPATH": str(REPOSITORY),
+    "PYTHONPATH": f"{REPOSITORY}/pipelines:{REPOSITORY}",
 }
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines import steps
-from pipelines.cli import app
-from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.cli import app
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError
+from redolake.steps.run import capture
 from tests.fixtures.airflow import configure, run_dag
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.folder_lake import FolderLake, rows_in_folder

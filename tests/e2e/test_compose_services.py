@@ -20,7 +20,7 @@ import yaml
 
 from demo.airflow_api import AirflowApi, AirflowUnavailable
 from demo.services import QUICK_JAVA
-from pipelines.host.runtime import environment
+from redolake.host.runtime import environment
 from standin.serve import StandIn, standin
 from tests.fixtures.postgres import Postgres, free_port
 from tests.fixtures.s3 import S3

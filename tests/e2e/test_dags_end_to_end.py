@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.reconcile.ledger import chain_of_batches
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.steps.apply.transactions import OpenTransactionReport
-from pipelines.steps.proof.verify import Verification
-from pipelines.steps.shared.status import WindowReport
-from pipelines.values.redo import CHANGES, Operation
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.reconcile.ledger import chain_of_batches
+from redolake.records.batches.manifest import BatchResult
+from redolake.steps.apply.transactions import OpenTransactionReport
+from redolake.steps.proof.verify import Verification
+from redolake.steps.shared.status import WindowReport
+from redolake.values.redo import CHANGES, Operation
 from tests.fixtures.airflow import configure, run_dag
 from tests.fixtures.shop import TABLES, Shop, open_shop
 from tests.references.plain_lake import PlainLake

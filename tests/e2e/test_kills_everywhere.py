@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipelines import steps
-from pipelines.apply.spark.session import spark_conf
-from pipelines.host.runtime import delta_jars, environment
+from redolake import steps
+from redolake.apply.spark.session import spark_conf
+from redolake.host.runtime import delta_jars, environment
 from tests.e2e.kill_workflows import (
     CATCH_UP,
     WORKFLOWS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
+from redolake import steps
+from redolake.config import Pipeline
 from tests.fixtures.airflow import configure, run_dag
 from tests.fixtures.shop import Shop
 

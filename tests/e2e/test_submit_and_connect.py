@@ -13,16 +13,16 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.apply.delivery.reread_rows import check_read
-from pipelines.apply.spark.session import open_session
-from pipelines.assemble.landed import read_rows
-from pipelines.errors import RedoNotUnderstood
-from pipelines.job.job import read_spec, run
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.batches.spec import LandedWindow, RereadFile
-from pipelines.records.codec import decode, encode
+from redolake import steps
+from redolake.apply.delivery.reread_rows import check_read
+from redolake.apply.spark.session import open_session
+from redolake.assemble.landed import read_rows
+from redolake.errors import RedoNotUnderstood
+from redolake.job.job import read_spec, run
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.batches.spec import LandedWindow, RereadFile
+from redolake.records.codec import decode, encode
 from tests.fixtures.s3 import S3
 from tests.fixtures.shop import Shop
 from tests.integration.spark.landing import a_row, land

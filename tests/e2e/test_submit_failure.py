@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.host.runtime import environment
-from pipelines.records.codec import decode
-from pipelines.records.jobs import JobFailure
+from redolake.host.runtime import environment
+from redolake.records.codec import decode
+from redolake.records.jobs import JobFailure
 
 pytestmark = pytest.mark.spark
 
-JOB = Path(__file__).parents[2] / "pipelines" / "job" / "job.py"
+JOB = Path(__file__).parents[2] / "pipelines" / "redolake" / "job" / "job.py"
 
 
 def test_spark_submit_returns_the_exit_code_of_a_terminal_error(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ import yaml
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.host.crash import VARIABLE
-from pipelines.host.runtime import environment
+from redolake.cli import app
+from redolake.host.crash import VARIABLE
+from redolake.host.runtime import environment
 from tests.fixtures.postgres import Postgres
 from tests.fixtures.s3 import S3
 from tests.fixtures.shop import Shop
@@ -176,7 +176,7 @@ def start_hosts(folder: Path, variables: dict[str, str], stack: ExitStack) -> tu
         orders.append({**places, "requests": reads, "variables": own})
     log = stack.enter_context((folder / "workers.log").open("w"))
     command = [sys.executable, "-m", "tests.e2e.dag_worker"]
-    env = {**environment(), "PYTHONPATH": str(ROOT)}
+    env = {**environment(), "PYTHONPATH": f"{ROOT}/pipelines:{ROOT}"}
     workers = subprocess.Popen(
         command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=ends, start_new_session=True
     )

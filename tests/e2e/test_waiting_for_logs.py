@@ -3,12 +3,12 @@
 import pytest
 import yaml
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.land import layout
-from pipelines.records.handover import FirstPosition
-from pipelines.steps import run as run_steps
-from pipelines.values.redo import Encoding
+from redolake import steps
+from redolake.context import open_context
+from redolake.land import layout
+from redolake.records.handover import FirstPosition
+from redolake.steps import run as run_steps
+from redolake.values.redo import Encoding
 
 pytestmark = pytest.mark.airflow
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.airflow
 @pytest.fixture
 def pipeline(shop, monkeypatch, airflow_db):
     """A pipeline positioned after the CREATE TABLE, as a snapshot would leave it."""
-    from pipelines.config import load_pipeline
+    from redolake.config import load_pipeline
 
     shop.run_sql(
         "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
@@ -57,7 +57,7 @@ def lagging(shop, pipeline):
 
 
 def run_capture(pipeline, **changes):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     ran = capture_dag(pipeline.model_copy(update=changes)).test()
     return str(ran.state), {t.task_id: str(t.state) for t in ran.get_task_instances()}
@@ -75,7 +75,7 @@ def checks(monkeypatch, lagging):
         return answers[-1]
 
     monkeypatch.setattr(steps, "is_still_awaited", counted)
-    monkeypatch.setattr("pipelines.steps.shared.wait.is_still_awaited", counted)
+    monkeypatch.setattr("redolake.steps.shared.wait.is_still_awaited", counted)
     return answers
 
 

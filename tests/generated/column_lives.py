@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.errors import RedolakeError
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import known_versions
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.errors import RedolakeError
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.table_versions import known_versions
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.generated.table_lives import killer
 from tests.states.lost_ledger import lose_ledger
@@ -118,7 +118,7 @@ class ColumnLife:
         point = killer(self.chance.randint(1, 12)) if is_killed else lambda _: None
         self.log.append(step.__name__ + (" (killed)" if is_killed else ""))
         try:
-            with mock.patch("pipelines.host.crash.point", point):
+            with mock.patch("redolake.host.crash.point", point):
                 step()
         except Killed:
             self.log.append("    killed")

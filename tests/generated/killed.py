@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipelines.host import crash
+from redolake.host import crash
 
 
 class Killed(BaseException):

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
 
-from pipelines import steps
-from pipelines.context import silent
-from pipelines.source.olr import needed_configuration
-from pipelines.steps.run import apply, capture, first_contents, snapshot_again
-from pipelines.steps.shared.spark_session import spark_when_needed
-from pipelines.steps.snapshots.beside import Beside
-from pipelines.window.dictionary import BUILD
+from redolake import steps
+from redolake.context import silent
+from redolake.source.olr import needed_configuration
+from redolake.steps.run import apply, capture, first_contents, snapshot_again
+from redolake.steps.shared.spark_session import spark_when_needed
+from redolake.steps.snapshots.beside import Beside
+from redolake.window.dictionary import BUILD
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from standin.serve import standin
@@ -147,7 +147,7 @@ class Lives:
     def run(self, step: Callable[[], T]) -> T:
         """Run a step; perhaps kill it after some of its writes first, and repeat it."""
         while self.kills and self.chance.random() < 0.3:
-            with suppress(Killed), mock.patch("pipelines.host.crash.point", killer(self.chance.randint(1, 9))):
+            with suppress(Killed), mock.patch("redolake.host.crash.point", killer(self.chance.randint(1, 9))):
                 return step()
             self.killed += 1
         return step()

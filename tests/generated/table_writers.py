@@ -21,16 +21,16 @@ from unittest import mock
 
 import duckdb
 
-from pipelines import steps
-from pipelines.apply.delta.log import read_log
-from pipelines.config.keep import KeepSettings
-from pipelines.config.pipeline import Pipeline
-from pipelines.context import open_context
-from pipelines.errors import RedolakeError, RedoLost, TableHeld
-from pipelines.steps.ranges.logs import LogsToRead
-from pipelines.steps.shown.history_views import history_of
-from pipelines.values.history_sql import as_of_sql
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.apply.delta.log import read_log
+from redolake.config.keep import KeepSettings
+from redolake.config.pipeline import Pipeline
+from redolake.context import open_context
+from redolake.errors import RedolakeError, RedoLost, TableHeld
+from redolake.steps.ranges.logs import LogsToRead
+from redolake.steps.shown.history_views import history_of
+from redolake.values.history_sql import as_of_sql
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_lives import killer
@@ -383,7 +383,7 @@ class Writers:
                 step()
             elif disturbed > 0.12 or step in (self.lose, self.close, self.prune):
                 what = " (killed)"
-                with mock.patch("pipelines.host.crash.point", killer(self.chance.randint(1, 12))):
+                with mock.patch("redolake.host.crash.point", killer(self.chance.randint(1, 12))):
                     step()
             else:
                 what = " (overtaken)"
@@ -413,7 +413,7 @@ class Writers:
                 except RedolakeError as error:
                     self.log.append(f"    meanwhile {other.__name__} -> {error}"[:300])
 
-        with mock.patch("pipelines.host.crash.point", point):
+        with mock.patch("redolake.host.crash.point", point):
             step()
 
     # --- what must hold

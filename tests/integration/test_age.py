@@ -7,8 +7,8 @@ from unittest import mock
 
 import pytest
 
-from pipelines.land import dictionary
-from pipelines.steps.apply.transactions import list_transactions
+from redolake.land import dictionary
+from redolake.steps.apply.transactions import list_transactions
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake

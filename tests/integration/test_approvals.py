@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.cli.schema import log_cells
-from pipelines.errors import Terminal
+from redolake import steps
+from redolake.cli.schema import log_cells
+from redolake.errors import Terminal
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.integration.test_resnapshot import begun, no_spark, parts, run  # noqa: F401

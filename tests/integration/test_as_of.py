@@ -12,15 +12,15 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.config.union_views import UnionView
-from pipelines.errors import ConfigurationError, NotReadableAsOf
-from pipelines.host import crash
-from pipelines.lake import Lake, lake
-from pipelines.steps.ranges.as_of import opened_as_of, plan_read
-from pipelines.steps.shown.history_views import history_of
-from pipelines.values.history_sql import as_of_sql
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.config.union_views import UnionView
+from redolake.errors import ConfigurationError, NotReadableAsOf
+from redolake.host import crash
+from redolake.lake import Lake, lake
+from redolake.steps.ranges.as_of import opened_as_of, plan_read
+from redolake.steps.shown.history_views import history_of
+from redolake.values.history_sql import as_of_sql
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.spark.test_readers import DELTA_EXTENSION

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, NotReadableAsOf, RedoLost
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, NotReadableAsOf, RedoLost
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.references.folder_lake import FolderLake, rows_in_folder
 from tests.states.losing_pipeline import LosingPipeline, scn_of

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines import steps
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.errors import ConfigurationError, Terminal
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.apply.delta.table import DeltaTable
+from redolake.errors import ConfigurationError, Terminal
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows

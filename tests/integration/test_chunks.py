@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit.overview import read_overview
-from pipelines.config.snapshot import SnapshotSettings
-from pipelines.context import open_context, open_pipeline_source, silent
-from pipelines.errors import RedolakeError, SnapshotPaused, TableHeld
-from pipelines.source.buckets import read_digests
-from pipelines.steps.proof import hash_chunks
-from pipelines.steps.proof.table_to_compare import describe, hash_plan_of, hashing_of
-from pipelines.steps.proof.verify import entry_with_contents
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.cockpit.overview import read_overview
+from redolake.config.snapshot import SnapshotSettings
+from redolake.context import open_context, open_pipeline_source, silent
+from redolake.errors import RedolakeError, SnapshotPaused, TableHeld
+from redolake.source.buckets import read_digests
+from redolake.steps.proof import hash_chunks
+from redolake.steps.proof.table_to_compare import describe, hash_plan_of, hashing_of
+from redolake.steps.proof.verify import entry_with_contents
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake

@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit import Overview, read_overview
-from pipelines.config import Pipeline
-from pipelines.context import ledger_url, open_context
-from pipelines.errors import RedoLost, SourceUnavailable
-from pipelines.source import ConnectParams
-from pipelines.steps.capture.windows import PlanOutcome
-from pipelines.steps.shared.scn_times import time_written
-from pipelines.steps.shared.shown_facts import expected_rows
-from pipelines.values.table import TableId
-from pipelines.values.utc import utc_text
+from redolake import steps
+from redolake.cockpit import Overview, read_overview
+from redolake.config import Pipeline
+from redolake.context import ledger_url, open_context
+from redolake.errors import RedoLost, SourceUnavailable
+from redolake.source import ConnectParams
+from redolake.steps.capture.windows import PlanOutcome
+from redolake.steps.shared.scn_times import time_written
+from redolake.steps.shared.shown_facts import expected_rows
+from redolake.values.table import TableId
+from redolake.values.utc import utc_text
 from tests.fixtures.shop import Shop, shop
 
 __all__ = ["shop"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import PdbChanged, SnapshotTooEarly, Terminal
-from pipelines.reconcile.redo_loss import lost_position
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import PdbChanged, SnapshotTooEarly, Terminal
+from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
 from tests.references.plain_lake import PlainLake

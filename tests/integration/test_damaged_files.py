@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import LandingDamaged, Terminal
+from redolake import steps
+from redolake.errors import LandingDamaged, Terminal
 from tests.references.delta_table import delta_rows
 from tests.states.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
 from tests.states.losing_pipeline import scn_of
@@ -94,7 +94,7 @@ def test_rows_damaged_right_before_a_resetlogs_come_again_with_their_batch(parts
 
 
 def test_a_damaged_snapshot_holds_its_table_and_is_read_again(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare = "pipelines.steps.run.prepare_snapshot_load"
+    prepare = "redolake.steps.run.prepare_snapshot_load"
     original = steps.prepare_snapshot_load
 
     def prepared(*args: Any, **more: Any) -> str:

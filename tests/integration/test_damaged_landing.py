@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import LandingDamaged, LandingMissing, RedoLost, Terminal
-from pipelines.job.lake import check_lake
-from pipelines.reconcile.lake_place import lake_place
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import LandingDamaged, LandingMissing, RedoLost, Terminal
+from redolake.job.lake import check_lake
+from redolake.reconcile.lake_place import lake_place
 from tests.references.plain_lake import PlainLake
 from tests.states.damaged_parts import Parts, cut, flip, open_parts, redo_of
 from tests.states.lost_ledger import lose_ledger

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
-from pipelines.source.setup_sql import Flavour
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.source import ConnectParams
+from redolake.source.setup_sql import Flavour
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
 from tests.oracle.container import abort, set_up, setup_script

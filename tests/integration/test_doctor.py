@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError
-from pipelines.values.scn import Scn
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import ConfigurationError
+from redolake.values.scn import Scn
 from tests.fixtures.shop import Shop
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.integration.test_renamed_tables import created, held, insert, lake, rows, shop, with_tables

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import MappingFailed, Terminal
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import MappingFailed, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.column_lives import CREATE, ColumnLife

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines import steps
-from pipelines.cli import app
-from pipelines.errors import SparkLost, Terminal
-from pipelines.steps import run as run_steps
-from pipelines.steps.follow import FollowOutcome, follow_pipeline
-from pipelines.steps.shared import spark_session
-from pipelines.steps.snapshots.beside import Beside
+from redolake import steps
+from redolake.cli import app
+from redolake.errors import SparkLost, Terminal
+from redolake.steps import run as run_steps
+from redolake.steps.follow import FollowOutcome, follow_pipeline
+from redolake.steps.shared import spark_session
+from redolake.steps.snapshots.beside import Beside
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
@@ -233,7 +233,7 @@ def test_a_signal_ends_the_command_after_the_step_that_runs(
         return follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=reported)
 
     monkeypatch.setattr(steps, "follow_pipeline", follow)
-    monkeypatch.setattr("pipelines.cli.options.select_pipeline", lambda *_: pipeline)
+    monkeypatch.setattr("redolake.cli.options.select_pipeline", lambda *_: pipeline)
     before = signal.getsignal(number)
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.source import handover
+from redolake import steps
+from redolake.source import handover
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from pipelines.errors import SourceBusy
-from pipelines.source.connection import ConnectParams
-from pipelines.source.facts import read_redo_facts
-from pipelines.source.oracle import open_source
-from pipelines.steps.capture.read_and_plan import read_and_plan
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, plan_window
+from redolake.errors import SourceBusy
+from redolake.source.connection import ConnectParams
+from redolake.source.facts import read_redo_facts
+from redolake.source.oracle import open_source
+from redolake.steps.capture.read_and_plan import read_and_plan
+from redolake.values.redo import Position
+from redolake.values.scn import Scn, ScnRange
+from redolake.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, plan_window
 from standin.serve import standin
 
 

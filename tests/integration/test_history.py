@@ -12,12 +12,12 @@ from unittest import mock
 import duckdb
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, NotReadableAsOf
-from pipelines.steps.shown.history_views import history_of
-from pipelines.values.history_sql import as_of_sql
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError, NotReadableAsOf
+from redolake.steps.shown.history_views import history_of
+from redolake.values.history_sql import as_of_sql
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import read_delta
@@ -68,7 +68,7 @@ def run_with_ends(pipeline: Pipeline, shop: Shop, spark: Any, ended: set[str]) -
     before = None
     while before != len(ended):
         before = len(ended)
-        with suppress(Killed), mock.patch("pipelines.host.crash.point", end):
+        with suppress(Killed), mock.patch("redolake.host.crash.point", end):
             steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
 
@@ -158,7 +158,7 @@ def test_a_history_that_was_wanted_later_is_rebuilt_from_the_redo_that_has_lande
             raise Killed(point)
 
     while done is None:
-        with suppress(Killed), mock.patch("pipelines.host.crash.point", end):
+        with suppress(Killed), mock.patch("redolake.host.crash.point", end):
             done = steps.rebuild_history(pipeline, str(LATER), "first", execute=True, spark=spark)
     assert {"copy", "copy's position", "history created", "history", "merge"} <= ended
     assert done.changes == 7

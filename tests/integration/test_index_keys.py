@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from tests.fixtures.shop import open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.integration.test_renamed_tables import held

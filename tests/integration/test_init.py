@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipelines import steps
-from pipelines.cli import app
-from pipelines.config import load_configuration
-from pipelines.source.olr import needed_configuration
-from pipelines.values.table import KeyPolicy, TableId
-from pipelines.values.table_pattern import TablePattern
+from redolake import steps
+from redolake.cli import app
+from redolake.config import load_configuration
+from redolake.source.olr import needed_configuration
+from redolake.values.table import KeyPolicy, TableId
+from redolake.values.table_pattern import TablePattern
 from tests.fixtures.shop import Shop
 
 ODD_TABLES = (

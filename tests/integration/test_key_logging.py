@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.apply.delta.commit import Tag, session_with_tag
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.steps.proof.verify import TableComparison
-from pipelines.steps.shared.status import TableStatus
+from redolake import steps
+from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.table import DeltaTable
+from redolake.steps.proof.verify import TableComparison
+from redolake.steps.shared.status import TableStatus
 from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt

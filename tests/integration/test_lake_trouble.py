@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, LandingUnwritable, RedolakeError
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, LandingUnwritable, RedolakeError
 from tests.fixtures.shop import Shop
 from tests.references.source_comparison import compare_with_source
 from tests.support.mounts import fill, needs_mount, not_mounted, read_only, small_disk

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import LandingUnwritable
-from pipelines.land.windows import Windows
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import LandingUnwritable
+from redolake.land.windows import Windows
+from redolake.steps.run import capture
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.lob_life import LobLife

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.steps.run import capture
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.context import open_context
+from redolake.steps.run import capture
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 
 KEY = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"

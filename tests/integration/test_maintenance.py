@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.schema import derive
+from redolake import steps
+from redolake.schema import derive
 from tests.fixtures.shop import open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.integration.test_renamed_tables import held

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import Terminal
+from redolake import steps
+from redolake.errors import Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES, hunt

@@ -25,19 +25,19 @@ import yaml
 from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as F
 
-from pipelines import steps
-from pipelines.apply.mapping import hash_udf, is_true
-from pipelines.cockpit import read_overview
-from pipelines.config.expressions import uses
-from pipelines.context import open_pipeline_source
-from pipelines.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
-from pipelines.host.user_code import digest_of
-from pipelines.reconcile.pushed_filter import pushed_for
-from pipelines.source import read_tables
-from pipelines.steps.shared.status import TableStatus
-from pipelines.steps.shown.stats import PipelineStats
-from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.apply.mapping import hash_udf, is_true
+from redolake.cockpit import read_overview
+from redolake.config.expressions import uses
+from redolake.context import open_pipeline_source
+from redolake.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
+from redolake.host.user_code import digest_of
+from redolake.reconcile.pushed_filter import pushed_for
+from redolake.source import read_tables
+from redolake.steps.shared.status import TableStatus
+from redolake.steps.shown.stats import PipelineStats
+from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
@@ -829,7 +829,7 @@ def killed_at(name: str) -> Any:
         if passed == name:
             raise Killed
 
-    return mock.patch("pipelines.host.crash.point", point)
+    return mock.patch("redolake.host.crash.point", point)
 
 
 def seen_of(pipeline: Any, counted: PipelineStats) -> dict[str, Any]:

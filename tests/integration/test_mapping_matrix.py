@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.source.olr.settings import needed_configuration
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.source.olr.settings import needed_configuration
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES

@@ -10,20 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipelines.config import WindowLimits
-from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
-from pipelines.land.landing import Landing
-from pipelines.mine.copies import mine_from_any_copy
-from pipelines.mine.mining import mine_slice
-from pipelines.source.connection import ConnectParams
-from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_current_scn, read_redo_facts
-from pipelines.source.oracle import RetryRule, open_source
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn
-from pipelines.values.table import TableId
-from pipelines.window import Sealed, plan_window
+from redolake.config import WindowLimits
+from redolake.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
+from redolake.land.landing import Landing
+from redolake.mine.copies import mine_from_any_copy
+from redolake.mine.mining import mine_slice
+from redolake.source.connection import ConnectParams
+from redolake.source.dictionary import read_tables
+from redolake.source.facts import read_current_scn, read_redo_facts
+from redolake.source.oracle import RetryRule, open_source
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import Position
+from redolake.values.scn import Scn
+from redolake.values.table import TableId
+from redolake.window import Sealed, plan_window
 from standin.logminer import contents
 from standin.serve import standin
 

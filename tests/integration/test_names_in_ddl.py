@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import Terminal
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import Terminal
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.integration.test_renamed_tables import created, held, insert, lake, rows

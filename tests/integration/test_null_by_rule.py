@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines import steps
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.errors import TableHeld
+from redolake import steps
+from redolake.apply.delta.table import DeltaTable
+from redolake.errors import TableHeld
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 

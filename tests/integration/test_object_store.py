@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.source import ConnectParams
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.source import ConnectParams
+from redolake.steps.run import capture
 from tests.fixtures.s3 import S3
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake

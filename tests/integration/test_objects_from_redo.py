@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import Terminal
+from redolake import steps
+from redolake.errors import Terminal
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import EXAMPLES
 from tests.generated.lob_life import LobLife

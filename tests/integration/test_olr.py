@@ -18,21 +18,21 @@ from unittest import mock
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit import read_overview
-from pipelines.config import Pipeline
-from pipelines.config.source import SourceSettings
-from pipelines.config.tables import Table
-from pipelines.context import ledger_url, open_context, open_pipeline_source
-from pipelines.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
-from pipelines.ledger.entries import lease_name
-from pipelines.reconcile.ledger import last_batch
-from pipelines.records.readers import is_received
-from pipelines.source import ConnectParams, read_current_scn, read_redo_facts
-from pipelines.source.olr.settings import OF_PARTS, needed_configuration
-from pipelines.steps.capture.receive_streams import take_stream
-from pipelines.steps.run import capture
-from pipelines.steps.shared.reader_change import read_open
+from redolake import steps
+from redolake.cockpit import read_overview
+from redolake.config import Pipeline
+from redolake.config.source import SourceSettings
+from redolake.config.tables import Table
+from redolake.context import ledger_url, open_context, open_pipeline_source
+from redolake.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
+from redolake.ledger.entries import lease_name
+from redolake.reconcile.ledger import last_batch
+from redolake.records.readers import is_received
+from redolake.source import ConnectParams, read_current_scn, read_redo_facts
+from redolake.source.olr.settings import OF_PARTS, needed_configuration
+from redolake.steps.capture.receive_streams import take_stream
+from redolake.steps.run import capture
+from redolake.steps.shared.reader_change import read_open
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from tests.fixtures.shop import TABLES, Shop, open_shop
@@ -446,7 +446,7 @@ def test_a_reading_of_open_transactions_holds_from_after_the_commits_that_it_doe
 def kill_everywhere(pipeline: Pipeline, shop: Shop) -> None:
     """Capture a window in several attempts, each of which ends after one write more."""
     for writes in count(1):
-        with suppress(Killed), mock.patch("pipelines.host.crash.point", killer(writes)):
+        with suppress(Killed), mock.patch("redolake.host.crash.point", killer(writes)):
             capture(pipeline, shop.params)
             return
 
@@ -585,7 +585,7 @@ def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> N
     streamed, pipeline = two_tables(shop)
     shop.work(3, seed=2)
     passed: list[str] = []
-    with mock.patch("pipelines.host.crash.point", passed.append):
+    with mock.patch("redolake.host.crash.point", passed.append):
         steps.receive_next_window(pipeline, shop.params)
     points = [name for name in dict.fromkeys(passed) if not name.startswith("part of")]
     assert {"ledger.plan_slices", "write_slice", "publish", "finish"} <= {name.partition(" ")[0] for name in points}
@@ -676,7 +676,7 @@ def meanwhile(happens: Callable[[], Any]) -> Iterator[None]:
             left.pop()()
         return found
 
-    with mock.patch("pipelines.steps.capture.receive_streams.take_stream", received):
+    with mock.patch("redolake.steps.capture.receive_streams.take_stream", received):
         yield
 
 

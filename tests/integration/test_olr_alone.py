@@ -10,12 +10,12 @@ from unittest import mock
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit.overview import read_overview
-from pipelines.config import Pipeline
-from pipelines.context import ledger_url, open_context
-from pipelines.errors import ConfigurationError, StreamLost
-from pipelines.records.readers import unproved_scn
+from redolake import steps
+from redolake.cockpit.overview import read_overview
+from redolake.config import Pipeline
+from redolake.context import ledger_url, open_context
+from redolake.errors import ConfigurationError, StreamLost
+from redolake.records.readers import unproved_scn
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_olr import SPARK, Streamed, two_tables
 from tests.integration.test_pipeline import TWO_TABLES, differences
@@ -163,7 +163,7 @@ def test_a_kill_after_any_write_without_a_connection_leaves_no_window_or_a_whole
     streamed, pipeline = two_tables(shop)
     shop.work(3, seed=2)
     passed: list[str] = []
-    with mock.patch("pipelines.host.crash.point", passed.append):
+    with mock.patch("redolake.host.crash.point", passed.append):
         steps.receive_next_window(alone(pipeline))
     points = [name for name in dict.fromkeys(passed) if not name.startswith("part of")]
     assert {"ledger.plan_window", "write_slice", "publish", "finish"} <= {name.partition(" ")[0] for name in points}

@@ -14,13 +14,13 @@ from unittest import mock
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.config.source import SourceSettings
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
-from pipelines.source.olr.settings import needed_configuration
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.config.source import SourceSettings
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
+from redolake.source.olr.settings import needed_configuration
+from redolake.steps.run import capture
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from tests.fixtures.shop import TABLES, Shop, open_shop
@@ -250,7 +250,7 @@ def test_a_kill_after_any_write_leaves_no_window_of_two_threads_or_a_whole_one(s
         rac.work(3)
         if writes % 3 == 0:
             rac.restart()
-        with suppress(Killed), mock.patch("pipelines.host.crash.point", killer(writes)):
+        with suppress(Killed), mock.patch("redolake.host.crash.point", killer(writes)):
             capture(pipeline, shop.params)
             break
     rac.run(pipeline)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
-from pipelines.steps.run import apply, capture
-from pipelines.steps.shared.spark_session import spark_when_needed
+from redolake import steps
+from redolake.steps.run import apply, capture
+from redolake.steps.shared.spark_session import spark_when_needed
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_life import known

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, TableHeld
-from pipelines.source.session import OracleSession
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, TableHeld
+from redolake.source.session import OracleSession
+from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger

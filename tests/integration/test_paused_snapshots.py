@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines import steps
-from pipelines.cli import app
-from pipelines.config.snapshot import SnapshotSettings
-from pipelines.errors import SnapshotPaused, Terminal
-from pipelines.steps.snapshots.read import limit_rate
-from pipelines.steps.snapshots.read_task import ReadTask
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.cli import app
+from redolake.config.snapshot import SnapshotSettings
+from redolake.errors import SnapshotPaused, Terminal
+from redolake.steps.snapshots.read import limit_rate
+from redolake.steps.snapshots.read_task import ReadTask
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_chunks import large, no_spark, with_another_table
 from tests.integration.test_pipeline import differences
@@ -83,8 +83,8 @@ def test_the_command_shows_bytes_time_and_pauses_also_of_tables_that_nothing_rea
 ) -> None:
     pipeline = with_another_table(shop)
     paused_after_one_chunk(shop, pipeline, no_spark)
-    monkeypatch.setattr("pipelines.cli.options.select_pipeline", lambda *_: pipeline)
-    monkeypatch.setattr("pipelines.cli.output.console.width", 200)
+    monkeypatch.setattr("redolake.cli.options.select_pipeline", lambda *_: pipeline)
+    monkeypatch.setattr("redolake.cli.output.console.width", 200)
 
     def run(*arguments: str) -> str:
         return CliRunner().invoke(app, ["snapshot", *arguments]).output

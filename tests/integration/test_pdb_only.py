@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import ConfigurationError, MiningIncomplete, RedoLost
-from pipelines.source import ConnectParams
-from pipelines.source.setup_sql import Flavour
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.errors import ConfigurationError, MiningIncomplete, RedoLost
+from redolake.source import ConnectParams
+from redolake.source.setup_sql import Flavour
+from redolake.steps.run import capture
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
 from tests.references.plain_lake import PlainLake
 from tests.states.tenant import Tenant, open_tenant

@@ -16,17 +16,17 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
-from pipelines import steps
-from pipelines.cockpit import read_overview
-from pipelines.config.tables import OnDdl
-from pipelines.context import ledger_url
-from pipelines.decode.changes import decode_changes
-from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
-from pipelines.job import translation
-from pipelines.source.olr import needed_configuration
-from pipelines.steps.run import apply
-from pipelines.steps.shared.spark_session import spark_when_needed
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.cockpit import read_overview
+from redolake.config.tables import OnDdl
+from redolake.context import ledger_url
+from redolake.decode.changes import decode_changes
+from redolake.errors import ConfigurationError, TableHeld, TextNotValid
+from redolake.job import translation
+from redolake.source.olr import needed_configuration
+from redolake.steps.run import apply
+from redolake.steps.shared.spark_session import spark_when_needed
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt
 from tests.generated.lob_life import LobLife

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
-from pipelines.steps.run import apply, capture
-from pipelines.steps.shared.spark_session import spark_when_needed
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, LandingDamaged, TableHeld
+from redolake.steps.run import apply, capture
+from redolake.steps.shared.spark_session import spark_when_needed
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
 from tests.references.plain_lake import PlainLake
@@ -199,10 +199,10 @@ def test_a_table_that_a_batch_advances_during_verify_is_compared_at_its_new_scn(
 KILLED_VERIFY = """
 import os, signal, sys
 from pathlib import Path
-from pipelines.config import load_pipeline
-from pipelines.context import open_context
-from pipelines.land import layout
-from pipelines.steps.shared.comparison_rows import comparison_place, folder_name
+from redolake.config import load_pipeline
+from redolake.context import open_context
+from redolake.land import layout
+from redolake.steps.shared.comparison_rows import comparison_place, folder_name
 pipeline = load_pipeline("shop", Path(sys.argv[1]))
 with comparison_place(pipeline) as place, open_context(pipeline) as context:
     context.landing.files.create(layout.verify_file(folder_name(place), 7), b"rows")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError
 from standin.faults.injection import FaultInjector
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.plain_lake import PlainLake

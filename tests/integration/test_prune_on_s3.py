@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.config.keep import KeepSettings
-from pipelines.context import open_context
-from pipelines.land.files import Files
-from pipelines.reconcile.ledger import last_batch, reconcile_ledger
-from pipelines.reconcile.next_batch import next_batch
-from pipelines.reconcile.table_versions import known_versions
-from pipelines.steps.upkeep.prune import prune_pipeline
+from redolake.config import Pipeline
+from redolake.config.keep import KeepSettings
+from redolake.context import open_context
+from redolake.land.files import Files
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.next_batch import next_batch
+from redolake.reconcile.table_versions import known_versions
+from redolake.steps.upkeep.prune import prune_pipeline
 from tests.fixtures.s3 import S3
 from tests.unit.reconcile.pipeline_on_disk import ORDERS
 from tests.unit.steps.test_prune import ADDED, OldPipeline

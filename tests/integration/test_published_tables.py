@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import ReplicatorRefused
-from pipelines.source.olr import needed_configuration
+from redolake import steps
+from redolake.errors import ReplicatorRefused
+from redolake.source.olr import needed_configuration
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.published.recorded_stream import (

@@ -12,9 +12,9 @@ from unittest import mock
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit import read_overview
-from pipelines.errors import QuarantineInTheWay, TableHeld, Terminal
+from redolake import steps
+from redolake.cockpit import read_overview
+from redolake.errors import QuarantineInTheWay, TableHeld, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 
@@ -251,7 +251,7 @@ def killed_at(name: str) -> Any:
         if passed == name:
             raise Killed
 
-    return mock.patch("pipelines.host.crash.point", point)
+    return mock.patch("redolake.host.crash.point", point)
 
 
 @pytest.mark.parametrize("point", ["quarantine", "merge", "before manifest"])

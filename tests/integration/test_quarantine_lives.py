@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import RedoLost, Terminal
+from redolake import steps
+from redolake.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation

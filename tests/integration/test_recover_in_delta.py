@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import RedoLost, Terminal
+from redolake import steps
+from redolake.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
 from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
 from tests.states.lost_ledger import lose_ledger

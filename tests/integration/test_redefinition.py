@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.window.dictionary import BUILD
+from redolake import steps
+from redolake.window.dictionary import BUILD
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.errors import NoDictionaryInRedo
-from pipelines.steps.run import capture
-from pipelines.window.dictionary import BUILD
+from redolake import steps
+from redolake.errors import NoDictionaryInRedo
+from redolake.steps.run import capture
+from redolake.window.dictionary import BUILD
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences, parts_pipeline
 from tests.references.plain_lake import PlainLake

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError
+from redolake.steps.run import capture
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_lake import PlainLake

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.context import now, open_context
-from pipelines.reconcile.approvals import approvals
-from pipelines.steps.shared.status import TableStatus
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.context import now, open_context
+from redolake.reconcile.approvals import approvals
+from redolake.steps.shared.status import TableStatus
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.references.plain_lake import PlainLake

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipelines import cli, steps
-from pipelines.cli import monitoring, output
-from pipelines.context import open_context
-from pipelines.land import layout
-from pipelines.records.handover import FirstPosition
-from pipelines.values.redo import Encoding
+from redolake import cli, steps
+from redolake.cli import monitoring, output
+from redolake.context import open_context
+from redolake.land import layout
+from redolake.records.handover import FirstPosition
+from redolake.values.redo import Encoding
 from standin.model import ArchiveDestination
 
 SETTINGS = """

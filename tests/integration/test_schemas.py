@@ -14,12 +14,12 @@ from typing import Any
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline, parse_configuration
-from pipelines.errors import ConfigurationError
-from pipelines.source import open_source
-from pipelines.steps.setup.init import FirstPipeline
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.config import Pipeline, parse_configuration
+from redolake.errors import ConfigurationError
+from redolake.source import open_source
+from redolake.steps.setup.init import FirstPipeline
+from redolake.values.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script
 from tests.fixtures.shop import Shop

@@ -12,12 +12,12 @@ from typing import Any
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.config.tables import Match
-from pipelines.errors import Finding
-from pipelines.source import ConnectParams
-from pipelines.source.setup_sql import Flavour, Grants
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.config.tables import Match
+from redolake.errors import Finding
+from redolake.source import ConnectParams
+from redolake.source.setup_sql import Flavour, Grants
 from standin.serve import StandIn, standin
 from standin.sqlplus import Transcript, run_script
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.steps.shared.status import TableStatus
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.steps.shared.status import TableStatus
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
-from pipelines.host.progress import Progress
-from pipelines.source import handover
-from pipelines.steps.run import capture
-from pipelines.values.dictionary_table import DictionaryTable
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
+from redolake.host.progress import Progress
+from redolake.source import handover
+from redolake.steps.run import capture
+from redolake.values.dictionary_table import DictionaryTable
 from tests.fixtures.shop import Shop
 
 PARTS = (

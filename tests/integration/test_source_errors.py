@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from pipelines.errors import LogMinerFailed, SourceBusy, SourceUnavailable, Terminal, Transient
-from pipelines.source.connection import ConnectParams
-from pipelines.source.oracle import RetryRule, open_source
+from redolake.errors import LogMinerFailed, SourceBusy, SourceUnavailable, Terminal, Transient
+from redolake.source.connection import ConnectParams
+from redolake.source.oracle import RetryRule, open_source
 from standin.serve import standin
 
 PDB = "FREEPDB1"

@@ -8,26 +8,26 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
-from pipelines.source.capture_findings import ConfiguredTable
-from pipelines.source.connection import ConnectParams
-from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import (
+from redolake.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
+from redolake.source.capture_findings import ConfiguredTable
+from redolake.source.connection import ConnectParams
+from redolake.source.dictionary import read_tables
+from redolake.source.facts import (
     read_active_transactions,
     read_current_scn,
     read_database,
     read_encoding,
     read_redo_facts,
 )
-from pipelines.source.handover import first_window_start, read_handover
-from pipelines.source.oracle import RetryRule, open_source
-from pipelines.source.preflight import preflight_findings
-from pipelines.source.probe import probe
-from pipelines.source.session import PINNED
-from pipelines.source.snapshot import read_snapshot
-from pipelines.values.redo import Encoding
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.source.handover import first_window_start, read_handover
+from redolake.source.oracle import RetryRule, open_source
+from redolake.source.preflight import preflight_findings
+from redolake.source.probe import probe
+from redolake.source.session import PINNED
+from redolake.source.snapshot import read_snapshot
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType, TableId
 from standin.engine.transactions import session_state
 from standin.moment import Moment
 from standin.serve import standin
@@ -202,7 +202,7 @@ def test_an_unknown_service_is_reported_with_a_cure(oracle):
 
 def test_a_host_that_does_not_answer_is_retried(oracle, monkeypatch):
     tried = []
-    monkeypatch.setattr("pipelines.source.oracle.OracleSession", lambda *_, **__: tried.append(1) or fail())
+    monkeypatch.setattr("redolake.source.oracle.OracleSession", lambda *_, **__: tried.append(1) or fail())
 
     def fail():
         raise SourceUnavailable("DPY-6005")

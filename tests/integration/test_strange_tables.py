@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.decode.changes import decode_changes
-from pipelines.errors import ConfigurationError, TableHeld
-from pipelines.land.dictionary import Readings
-from pipelines.reconcile.table_versions import History, history, known_versions
-from pipelines.schema import valid_at
-from pipelines.steps import run
-from pipelines.steps.run import capture
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import CHANGES
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.context import open_context
+from redolake.decode.changes import decode_changes
+from redolake.errors import ConfigurationError, TableHeld
+from redolake.land.dictionary import Readings
+from redolake.reconcile.table_versions import History, history, known_versions
+from redolake.schema import valid_at
+from redolake.steps import run
+from redolake.steps.run import capture
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import CHANGES
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences

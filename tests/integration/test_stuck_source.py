@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from pipelines.errors import SourceBusy, SourceUnavailable, Transient
-from pipelines.source.connection import ConnectParams
-from pipelines.source.facts import read_redo_facts
-from pipelines.source.oracle import RetryRule, open_source
-from pipelines.source.session import OracleSession
+from redolake.errors import SourceBusy, SourceUnavailable, Transient
+from redolake.source.connection import ConnectParams
+from redolake.source.facts import read_redo_facts
+from redolake.source.oracle import RetryRule, open_source
+from redolake.source.session import OracleSession
 from standin.serve import standin
 
 ROWS = [(n, "x" * 1000) for n in range(100)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up

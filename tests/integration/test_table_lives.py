@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from standin.olr.options import Behaviour
 from tests.generated.hunts import EXAMPLES
 from tests.generated.table_life import Field, Kind

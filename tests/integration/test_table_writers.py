@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from tests.generated.hunts import EXAMPLES
 from tests.generated.table_writers import TABLES, play, writers
 from tests.references.plain_lake import PlainLake

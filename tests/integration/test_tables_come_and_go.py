@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.steps.run import RunOutcome
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.steps.run import RunOutcome
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.references.plain_lake import PlainLake

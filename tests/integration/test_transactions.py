@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import Terminal
-from pipelines.reconcile.dropped_transactions import DropReport
-from pipelines.steps.apply.transactions import OpenTransactionReport
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import Terminal
+from redolake.reconcile.dropped_transactions import DropReport
+from redolake.steps.apply.transactions import OpenTransactionReport
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.source_comparison import compare_with_source

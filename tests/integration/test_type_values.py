@@ -8,23 +8,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import steps
-from pipelines.apply.landed.source_rows import READ_AS_REDO
-from pipelines.context import open_context
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
-from pipelines.errors import TextNotValid
-from pipelines.reconcile.table_versions import known_versions, rules
-from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_current_scn
-from pipelines.source.oracle import open_source
-from pipelines.source.snapshot import read_snapshot
-from pipelines.steps.run import capture
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import Operation
-from pipelines.values.table import TableId
-from pipelines.values.valid_text import NOT_VALID
+from redolake import steps
+from redolake.apply.landed.source_rows import READ_AS_REDO
+from redolake.context import open_context
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.decode.datatypes import family_of, spark_ddl_type, target_type
+from redolake.errors import TextNotValid
+from redolake.reconcile.table_versions import known_versions, rules
+from redolake.source.dictionary import read_tables
+from redolake.source.facts import read_current_scn
+from redolake.source.oracle import open_source
+from redolake.source.snapshot import read_snapshot
+from redolake.steps.run import capture
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import Operation
+from redolake.values.table import TableId
+from redolake.values.valid_text import NOT_VALID
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake

@@ -22,8 +22,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from pipelines import __version__
-from pipelines.host.runtime import JARS_VARIABLE, delta_jars
+from redolake import __version__
+from redolake.host.runtime import JARS_VARIABLE, delta_jars
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = "https://git.example.com/somebody/redolake"
@@ -39,7 +39,7 @@ pipelines:
 """
 IMPORT_DAGS = f"""
 import runpy
-dags = runpy.run_path({str(ROOT / "dags" / "redolake.py")!r})
+dags = runpy.run_path({str(ROOT / "dags" / "redolake_dags.py")!r})
 print(sorted(name for name in dags if name.startswith("shop_")))
 """
 
@@ -127,7 +127,7 @@ def link_or_copy(file: os.PathLike[str], target: Path) -> None:
 def test_the_wheel_holds_the_product_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
-    assert {name.split("/")[0] for name in names} == {"pipelines", INFO}
+    assert {name.split("/")[0] for name in names} == {"redolake", INFO}
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
@@ -136,16 +136,16 @@ def test_the_wheel_brings_the_page_and_airflow_finds_its_plugin(wheel: Path) -> 
         names = set(opened.namelist())
         entry_points = opened.read(f"{INFO}/entry_points.txt").decode()
 
-    page = ROOT / "pipelines/cockpit/page"
+    page = ROOT / "pipelines/redolake/cockpit/page"
     shipped = {str(path.relative_to(page)) for path in page.rglob("*") if path.is_file()}
     assert {"page.css", "page.js", "pipeline.html", "uplot/LICENSE"} <= shipped
-    assert {f"pipelines/cockpit/page/{name}" for name in shipped} <= names
-    assert "[airflow.plugins]\nredolake = pipelines.airflow.plugin:RedolakePlugin" in entry_points
+    assert {f"redolake/cockpit/page/{name}" for name in shipped} <= names
+    assert "[airflow.plugins]\nredolake = redolake.airflow.plugin:RedolakePlugin" in entry_points
 
 
 def test_the_wheel_brings_the_migrations_of_the_ledger(wheel: Path) -> None:
-    folder = ROOT / "pipelines/ledger/migrations"
-    needed = {str(path.relative_to(ROOT)) for path in folder.rglob("*.py")}
+    folder = ROOT / "pipelines/redolake/ledger/migrations"
+    needed = {str(path.relative_to(ROOT / "pipelines")) for path in folder.rglob("*.py")}
 
     assert {"env.py", "0001_tables_of_release_0_1_0.py"} <= {name.rpartition("/")[2] for name in needed}
     assert needed <= set(zipfile.ZipFile(wheel).namelist())
@@ -196,7 +196,7 @@ def test_a_build_without_the_repositorys_address_invents_none(folder: Path) -> N
 
 
 def test_importers_see_the_types(wheel: Path) -> None:
-    assert "pipelines/py.typed" in zipfile.ZipFile(wheel).namelist()
+    assert "redolake/py.typed" in zipfile.ZipFile(wheel).namelist()
 
 
 @pytest.mark.airflow
@@ -227,7 +227,7 @@ def test_the_installed_command_shows_help_and_validates(installed: Path, folder:
 
 @pytest.mark.airflow
 def test_airflow_imports_the_dag_file_from_the_installed_package(installed: Path, folder: Path) -> None:
-    from pipelines.airflow.settings import STARTED_BY_HAND
+    from redolake.airflow.settings import STARTED_BY_HAND
 
     file = folder / "pipelines.yml"
     file.write_text(SETTINGS.format(folder=folder))

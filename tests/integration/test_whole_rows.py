@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.context import open_context
+from redolake.steps.run import capture
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences

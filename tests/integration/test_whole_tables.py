@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.errors import LandingUnwritable
-from pipelines.land.windows import Windows
-from pipelines.steps.run import apply, capture
-from pipelines.steps.shared.spark_session import spark_when_needed
+from redolake import steps
+from redolake.context import open_context
+from redolake.errors import LandingUnwritable
+from redolake.land.windows import Windows
+from redolake.steps.run import apply, capture
+from redolake.steps.shared.spark_session import spark_when_needed
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake

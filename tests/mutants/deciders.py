@@ -23,7 +23,7 @@ class Deciders:
 
 
 def _of(room: str, *names: str) -> tuple[str, ...]:
-    return tuple(f"pipelines/{room}/{name}.py" for name in names)
+    return tuple(f"pipelines/redolake/{room}/{name}.py" for name in names)
 
 
 COUNTED_BY_SPARK = ("account_rows", "first_problems")

@@ -55,7 +55,7 @@ class Mutated:
 def mutated(file: str, is_tried: Callable[[str], bool] = bool, *, in_spark: bool = False) -> Mutated:
     """Return the mutants of a file of the checkout, in functions that are tried: `name`, or `Class.name`. With `in_spark` they
     build Spark's expressions."""
-    path, module = ROOT / file, file.removesuffix(".py").replace("/", ".")
+    path, module = ROOT / file, file.removeprefix("pipelines/").removesuffix(".py").replace("/", ".")
     made = mutate_file_contents(file, path.read_text())
     lines = made.code.splitlines()
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import yaml
 
-from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
+from redolake.config import Pipeline
+from redolake.source import ConnectParams
 
-REDOLAKE = (sys.executable, "-c", "from pipelines.cli import main; main()")
+REDOLAKE = (sys.executable, "-c", "from redolake.cli import main; main()")
 
 
 def environment(pipeline: Pipeline, file: Path, people: Mapping[str, ConnectParams]) -> dict[str, str]:

@@ -23,8 +23,8 @@ import oracledb
 import pytest
 
 from demo.own_database import own_database
-from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
+from redolake.config import Pipeline
+from redolake.source import ConnectParams
 from standin.serve import StandIn, standin
 
 SCRATCH, SCRATCH_PASSWORD = "REDOLAKE_SCRATCH", "Scratch_1"

@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipelines.source.setup_sql import Flavour
-from pipelines.steps.setup.setup_sql import write_setup_sql
+from redolake.source.setup_sql import Flavour
+from redolake.steps.setup.setup_sql import write_setup_sql
 
 SCRIPTS = Path(__file__).parents[2] / "docker" / "oracle"
 STARTS, SQL = "/container-entrypoint-startdb.d", "/opt/redolake"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
+from redolake import steps
 from tests.oracle.conftest import Database
 from tests.references.source_comparison import compare_with_source
 

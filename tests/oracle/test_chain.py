@@ -15,9 +15,9 @@ from typing import Any
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.config import Pipeline
-from pipelines.source import open_source
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.source import open_source
 from tests.oracle.command import REDOLAKE, environment
 from tests.oracle.conftest import Database
 from tests.oracle.parts import LOGGED, Parts

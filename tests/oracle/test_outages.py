@@ -10,9 +10,9 @@ from pathlib import Path
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.errors import MiningIncomplete, PdbChanged, RedoLost, SourceUnavailable
-from pipelines.source.setup_sql import Flavour
+from redolake import steps
+from redolake.errors import MiningIncomplete, PdbChanged, RedoLost, SourceUnavailable
+from redolake.source.setup_sql import Flavour
 from tests.oracle.conftest import Database
 from tests.oracle.parts import Parts
 from tests.references.plain_lake import PlainLake

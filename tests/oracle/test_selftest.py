@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.errors import Terminal
-from pipelines.source.selftest_cases import CASES, Case
-from pipelines.steps.selftest import SelftestReport
+from redolake import steps
+from redolake.errors import Terminal
+from redolake.source.selftest_cases import CASES, Case
+from redolake.steps.selftest import SelftestReport
 from tests.oracle.conftest import Database
 from tests.references.plain_lake import PlainLake
 

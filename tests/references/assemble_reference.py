@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.values.logminer import NO_ROWID
-from pipelines.values.redo import CONTROL, TRANSACTION_ENDS, Operation
+from redolake.values.logminer import NO_ROWID
+from redolake.values.redo import CONTROL, TRANSACTION_ENDS, Operation
 
 INVERSE = {
     Operation.INSERT: Operation.DELETE,

@@ -15,8 +15,8 @@ from unittest import mock
 import pyarrow.parquet as pq
 from hypothesis import note
 
-from pipelines import steps
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.generated.histories import TABLES, Apply, Capture, History, abreast, drawn, histories
 from tests.generated.history_clients import Clients, opened, play
@@ -82,12 +82,12 @@ class DeltaCopy:
         slices = planned.slices[: 1 if killed == "slice" else None]
         records = [steps.mine_window_slice(pipeline, self.source, planned.window, number) for number in slices]
         if killed == "chain":
-            with mock.patch("pipelines.land.windows.point", partial(kill_at, "land.chain")):
+            with mock.patch("redolake.land.windows.point", partial(kill_at, "land.chain")):
                 steps.land_window(pipeline, planned.window, records)
 
     def apply(self, step: Apply) -> None:
         if step.killed:
-            with suppress(Killed), mock.patch("pipelines.host.crash.point", partial(kill_at, step.killed)):
+            with suppress(Killed), mock.patch("redolake.host.crash.point", partial(kill_at, step.killed)):
                 prepared = steps.prepare_batch(self.pipeline)
                 self.totals[f"killed: {step.killed}"] += bool(prepared.batch)
                 if step.killed != "order" and prepared.batch:

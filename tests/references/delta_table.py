@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.apply.delta.log import read_log
+from redolake.apply.delta.log import read_log
 
 TYPES = {
     "string": pa.string(),

@@ -1,6 +1,6 @@
 """A plain lake in files: a process that is killed leaves to the next one what it had written, as it would in Delta.
 
-It passes those points of Spark's job that it has too (pipelines/host/crash.py): after the carry-over and each table, and before
+It passes those points of Spark's job that it has too (`host/crash.py`): after the carry-over and each table, and before
 the manifest.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.errors import SchemaConflict
-from pipelines.host import crash
-from pipelines.records.batches.manifest import RowAccount, TableResult
-from pipelines.records.batches.spec import BatchSpec, TableTask
-from pipelines.values.redo import CHANGES
+from redolake.errors import SchemaConflict
+from redolake.host import crash
+from redolake.records.batches.manifest import RowAccount, TableResult
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.values.redo import CHANGES
 from tests.references.assemble_reference import assemble
 from tests.references.plain_lake import Drops, PlainLake, PlainTable, Rows, raw_redo
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.attribution import CapturedTable
-from pipelines.records.batches.spec import LandedWindow
-from pipelines.values.scn import ScnRange
-from pipelines.values.table import TableId
+from redolake.assemble.assembled import assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.records.batches.spec import LandedWindow
+from redolake.values.scn import ScnRange
+from redolake.values.table import TableId
 from tests.generated.histories import TABLES
 from tests.integration.spark.landing import land
 from tests.references.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, row_key

@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
-from pipelines.decode.changes import decode_changes
-from pipelines.records.batches.spec import BatchSpec, ColumnChange, TableTask
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import Operation
-from pipelines.values.table import TableVersion
+from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
+from redolake.decode.changes import decode_changes
+from redolake.records.batches.spec import BatchSpec, ColumnChange, TableTask
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import Operation
+from redolake.values.table import TableVersion
 from tests.references.assemble_reference import DisposedRow, Row
 from tests.references.source_comparison import plain
 

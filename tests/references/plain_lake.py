@@ -23,30 +23,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.apply.landed.source_rows import READ_AS_REDO
-from pipelines.apply.target import Merged
-from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.apply.verify.repair import RepairCommit, RepairTask
-from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.datatypes import family_of, target_type
-from pipelines.errors import NotReadableAsOf, RedoNotUnderstood, Transient
-from pipelines.host import crash
-from pipelines.job.as_of import VersionToRead, check_result
-from pipelines.job.batch import publish_batch, read_published
-from pipelines.job.snapshot import write_snapshot_result
-from pipelines.job.swap import Copied, Swap
-from pipelines.land.files import Files
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
-from pipelines.records.batches.spec import BatchSpec, DroppedXid, TableTask
-from pipelines.records.file_digest import FileDigest
-from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.records.proofs import FoundRow
-from pipelines.values.delivery import RereadRows, RereadValues
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableId, TableVersion, TypeRule, of_columns
+from redolake.apply.landed.source_rows import READ_AS_REDO
+from redolake.apply.target import Merged
+from redolake.apply.verify.comparison import CompareTask, Comparison
+from redolake.apply.verify.repair import RepairCommit, RepairTask
+from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses
+from redolake.decode.changes import decode_changes
+from redolake.decode.datatypes import family_of, target_type
+from redolake.errors import NotReadableAsOf, RedoNotUnderstood, Transient
+from redolake.host import crash
+from redolake.job.as_of import VersionToRead, check_result
+from redolake.job.batch import publish_batch, read_published
+from redolake.job.snapshot import write_snapshot_result
+from redolake.job.swap import Copied, Swap
+from redolake.land.files import Files
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
+from redolake.records.batches.spec import BatchSpec, DroppedXid, TableTask
+from redolake.records.file_digest import FileDigest
+from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from redolake.records.proofs import FoundRow
+from redolake.values.delivery import RereadRows, RereadValues
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from redolake.values.table import ROWID_COLUMN, ROWID_NAME, TableId, TableVersion, TypeRule, of_columns
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.references.source_comparison import compare_keyed, plain, rows_of
@@ -133,19 +133,19 @@ class PlainLake:
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
         places = {
-            "pipelines.job.job.run": self.run,
-            "pipelines.apply.spark.session.open_session": mock.Mock(),
-            "pipelines.job.snapshot.run_filling": self.fill,
-            "pipelines.job.comparison.compare_tables": self.compare,
+            "redolake.job.job.run": self.run,
+            "redolake.apply.spark.session.open_session": mock.Mock(),
+            "redolake.job.snapshot.run_filling": self.fill,
+            "redolake.job.comparison.compare_tables": self.compare,
             "tests.references.source_comparison.compare_tables": self.compare,
-            "pipelines.job.repair.name_keys": name_keys,
-            "pipelines.job.repair.repair_rows": self.repair_rows,
-            "pipelines.job.swap.position_of_copy": self.position_of_copy,
-            "pipelines.job.swap.make_copy": self.make_copy,
-            "pipelines.job.swap.keep_newest": self.keep_newest,
-            "pipelines.job.swap.fold_into_copies": self.fold_into_copies,
-            "pipelines.job.swap.find_swap": self.find_swap,
-            "pipelines.job.swap.swap_rows": self.swap_rows,
+            "redolake.job.repair.name_keys": name_keys,
+            "redolake.job.repair.repair_rows": self.repair_rows,
+            "redolake.job.swap.position_of_copy": self.position_of_copy,
+            "redolake.job.swap.make_copy": self.make_copy,
+            "redolake.job.swap.keep_newest": self.keep_newest,
+            "redolake.job.swap.fold_into_copies": self.fold_into_copies,
+            "redolake.job.swap.find_swap": self.find_swap,
+            "redolake.job.swap.swap_rows": self.swap_rows,
         }
         with ExitStack() as stack:
             for place, ours in places.items():

@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hypothesis import note
 
-from pipelines.config import WindowLimits
-from pipelines.decode.changes import decode_changes
-from pipelines.land.landing import Landing
-from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
-from pipelines.records.batches.manifest import RowAccount
-from pipelines.records.windows import SliceRecord, WindowManifest
-from pipelines.schema import baseline
-from pipelines.source import (
+from redolake.config import WindowLimits
+from redolake.decode.changes import decode_changes
+from redolake.land.landing import Landing
+from redolake.mine import LogSet, mine_from_any_copy, mine_slice
+from redolake.records.batches.manifest import RowAccount
+from redolake.records.windows import SliceRecord, WindowManifest
+from redolake.schema import baseline
+from redolake.source import (
     ConnectParams,
     first_window_start,
     open_source,
@@ -31,9 +31,9 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.values.redo import Position, Window
-from pipelines.values.table import TableId
-from pipelines.window import NothingNew, Sealed, plan_window
+from redolake.values.redo import Position, Window
+from redolake.values.table import TableId
+from redolake.window import NothingNew, Sealed, plan_window
 from tests.generated.histories import TABLES, Apply, Capture, History
 from tests.generated.history_clients import Clients, opened, play
 from tests.references.assemble_reference import DisposedRow, Row, assemble, fold
@@ -121,7 +121,7 @@ class ReferenceCopy:
         ]
         if killed == "manifest":
             raise Killed
-        points = mock.patch("pipelines.land.windows.point", side_effect=Killed) if killed == "chain" else nullcontext()
+        points = mock.patch("redolake.land.windows.point", side_effect=Killed) if killed == "chain" else nullcontext()
         with points:
             return self.landing.windows.publish(window, IDS, records, int(window.scns.start) if self.landed else None)
 

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines import steps
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.steps.proof.verify import Verification
-from pipelines.values.table import ROWID_COLUMN, ROWID_NAME
-from pipelines.values.target_options import DELETED
+from redolake import steps
+from redolake.apply.delta.log import read_log
+from redolake.apply.verify.comparison import CompareTask, Comparison
+from redolake.steps.proof.verify import Verification
+from redolake.values.table import ROWID_COLUMN, ROWID_NAME
+from redolake.values.target_options import DELETED
 from tests.references.delta_table import read_delta
 
 Row = tuple[Any, ...]
@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 
 def compare_with_source(pipeline: Any, source: Any = None, tables: Sequence[str] | None = None) -> Verification:
     """Raise what kept a table from being compared."""
-    with mock.patch("pipelines.job.comparison.compare_tables", compare_tables):
+    with mock.patch("redolake.job.comparison.compare_tables", compare_tables):
         found = steps.verify_tables(pipeline, tables, source=source, spark="no Spark")
     assert not found.not_compared, "\n".join(map(str, found.not_compared))
     return found

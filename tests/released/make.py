@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-from pipelines import steps
-from pipelines.apply.spark.session import open_session
-from pipelines.records.codec import encode, format_of, noun_of
+from redolake import steps
+from redolake.apply.spark.session import open_session
+from redolake.records.codec import encode, format_of, noun_of
 from standin.serve import SCRIPTS
 from tests.fixtures.spark import ONE_JAVA_ON_DISK, QUIET
 from tests.released.life import COMMIT, Life, open_life

@@ -14,11 +14,11 @@ from sqlalchemy import MetaData, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from pipelines.config import Pipeline
-from pipelines.land import layout
-from pipelines.ledger import tables as t
-from pipelines.ledger.base import WRITING
-from pipelines.records.codec import CHECK, check_of
+from redolake.config import Pipeline
+from redolake.land import layout
+from redolake.ledger import tables as t
+from redolake.ledger.base import WRITING
+from redolake.records.codec import CHECK, check_of
 from tests.contract.newer import engine, forget
 from tests.fixtures.shop import Shop
 from tests.released.life import Said

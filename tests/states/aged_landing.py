@@ -16,22 +16,22 @@ from unittest import mock
 
 from sqlalchemy import Engine, event
 
-from pipelines.cockpit import read_overview
-from pipelines.context import ledger_url, now, open_context
-from pipelines.land import dictionary, layout
-from pipelines.land.files import Files
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.records.batches.manifest import BatchResult, DroppedRows, TableResult
-from pipelines.records.batches.spec import BatchSpec
-from pipelines.records.codec import encode
-from pipelines.records.dictionary import DictionaryReading
-from pipelines.records.drops import DroppedTransaction
-from pipelines.steps.apply.batch import prepare_batch, record_batch
-from pipelines.steps.apply.transactions import list_transactions
-from pipelines.steps.plan_edit import plan_edit
-from pipelines.steps.shared.status import list_windows, read_status
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import OracleType
+from redolake.cockpit import read_overview
+from redolake.context import ledger_url, now, open_context
+from redolake.land import dictionary, layout
+from redolake.land.files import Files
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.records.batches.manifest import BatchResult, DroppedRows, TableResult
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.codec import encode
+from redolake.records.dictionary import DictionaryReading
+from redolake.records.drops import DroppedTransaction
+from redolake.steps.apply.batch import prepare_batch, record_batch
+from redolake.steps.apply.transactions import list_transactions
+from redolake.steps.plan_edit import plan_edit
+from redolake.steps.shared.status import list_windows, read_status
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import OracleType
 from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, ORDERS, PipelineOnDisk
 from tests.unit.records.samples import TABLE
 

@@ -8,20 +8,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
-from pipelines.cockpit import read_overview
-from pipelines.config import Pipeline
-from pipelines.context import ledger_url, now, open_context
-from pipelines.land import dictionary, layout
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.newest_batches import batch_name
-from pipelines.records.approvals import Approval
-from pipelines.records.batches.manifest import BatchResult, TableResult
-from pipelines.records.codec import encode
-from pipelines.records.dictionary import DictionaryReading
-from pipelines.records.windows import WindowManifest
-from pipelines.values.scn import ChainPosition
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.cockpit import read_overview
+from redolake.config import Pipeline
+from redolake.context import ledger_url, now, open_context
+from redolake.land import dictionary, layout
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.newest_batches import batch_name
+from redolake.records.approvals import Approval
+from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.records.codec import encode
+from redolake.records.dictionary import DictionaryReading
+from redolake.records.windows import WindowManifest
+from redolake.values.scn import ChainPosition
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
-from pipelines.config import Pipeline
-from pipelines.config.source import SourceSettings
-from pipelines.ledger import Ledger, open_ledger
-from pipelines.ledger.shown_facts import Changes
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.codec import to_body
-from pipelines.records.gaps import DeclaredGap
-from pipelines.records.shown_facts import (
+from redolake.config import Pipeline
+from redolake.config.source import SourceSettings
+from redolake.ledger import Ledger, open_ledger
+from redolake.ledger.shown_facts import Changes
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.codec import to_body
+from redolake.records.gaps import DeclaredGap
+from redolake.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
     FailureFact,
@@ -31,10 +31,10 @@ from pipelines.records.shown_facts import (
     StreamsFact,
     ThreadFact,
 )
-from pipelines.records.windows import LogIdentity, WindowManifest
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import TableId
+from redolake.records.windows import LogIdentity, WindowManifest
+from redolake.values.redo import Position
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import TableId
 
 INCARNATION, FIRST_SCN, SCNS = 1_100_000_000, 2_000_000, 1_000
 TABLES = ("SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK")

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipelines import steps
-from pipelines.context import open_context
-from pipelines.steps.run import capture
+from redolake import steps
+from redolake.context import open_context
+from redolake.steps.run import capture
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.source_comparison import compare_with_source
 

@@ -7,13 +7,13 @@ from typing import Any
 import oracledb
 import pytest
 
-from pipelines import steps
-from pipelines.errors import RedoLost
-from pipelines.steps.capture.windows import PlanOutcome
-from pipelines.steps.proof.verify import Verification
-from pipelines.steps.recovery.recover import RecoveryReport
-from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
-from pipelines.steps.shared.status import Status
+from redolake import steps
+from redolake.errors import RedoLost
+from redolake.steps.capture.windows import PlanOutcome
+from redolake.steps.proof.verify import Verification
+from redolake.steps.recovery.recover import RecoveryReport
+from redolake.steps.run import RecoveredLoss, RunOutcome, capture
+from redolake.steps.shared.status import Status
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.plain_lake import PlainLake

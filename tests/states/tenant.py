@@ -10,9 +10,9 @@ from typing import Any
 
 import oracledb
 
-from pipelines.source import ConnectParams
-from pipelines.source.setup_sql import Flavour
-from pipelines.steps import write_setup_sql
+from redolake.source import ConnectParams
+from redolake.source.setup_sql import Flavour
+from redolake.steps import write_setup_sql
 from standin.serve import standin
 from standin.sqlplus import run_script
 from standin.workload.shop import create_shop

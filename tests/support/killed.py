@@ -1,4 +1,4 @@
-"""The end of a process at a crash point (pipelines/host/crash.py), within the process of the tests."""
+"""The end of a process at a crash point (pipelines/redolake/host/crash.py), within the process of the tests."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def killed_at(point: str) -> Iterator[None]:
         if name == wanted and next(passed) == int(nth or 1):
             raise Killed(name)
 
-    with mock.patch("pipelines.host.crash.point", kill), pytest.raises(Killed):
+    with mock.patch("redolake.host.crash.point", kill), pytest.raises(Killed):
         yield

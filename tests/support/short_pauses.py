@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from pipelines.steps.capture import receive_streams
+from redolake.steps.capture import receive_streams
 
 
 @contextmanager

@@ -9,11 +9,11 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from pipelines import steps
-from pipelines.apply.spark.session import open_session
-from pipelines.config import Pipeline
-from pipelines.job import comparison
-from pipelines.source import ConnectParams
+from redolake import steps
+from redolake.apply.spark.session import open_session
+from redolake.config import Pipeline
+from redolake.job import comparison
+from redolake.source import ConnectParams
 from tests.fixtures.spark import QUIET_AND_SHORT
 
 compare = comparison.compare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from pipelines.host.runtime import resolve_jars
+from redolake.host.runtime import resolve_jars
 
 CAMUNDA = "org.camunda.bpm:camunda-engine:7.21.0"
 FLOWABLE = (

@@ -14,9 +14,9 @@ import yaml
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from pipelines.cli import app
-from pipelines.config import load_configuration
-from pipelines.host.runtime import environment
+from redolake.cli import app
+from redolake.config import load_configuration
+from redolake.host.runtime import environment
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -90,7 +90,7 @@ def test_each_command_is_one_that_the_image_has() -> None:
 
 
 def test_the_connect_server_gets_the_jars_and_settings_of_delta_and_s3(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.job.connect_server import server_command
+    from redolake.job.connect_server import server_command
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")
     monkeypatch.setenv("REDOLAKE_DELTA_JARS", "s3://jars/delta.jar")

@@ -17,11 +17,11 @@ import yaml
 
 from demo.scenarios import SCENARIOS
 from docs.pages.cli import walk
-from pipelines import errors
-from pipelines.cli import app
-from pipelines.config import parse_configuration
-from pipelines.errors import RedolakeError, Terminal, Transient
-from pipelines.land import layout
+from redolake import errors
+from redolake.cli import app
+from redolake.config import parse_configuration
+from redolake.errors import RedolakeError, Terminal, Transient
+from redolake.land import layout
 from standin.__main__ import app as standin_app
 from standin.engine.settings.options import DatabaseOptions
 from standin.olr.options import Behaviour
@@ -210,14 +210,14 @@ def test_every_named_module_exists() -> None:
 
 def test_the_rooms_on_the_page_are_the_layers_that_imports_obey() -> None:
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    page = (ROOT / "docs" / "architecture.md").read_text().partition("| Rooms of `pipelines/`")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("| Rooms of `pipelines/redolake/`")[2].partition("\n\n")[0]
     rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in page.splitlines()[2:]]
 
     assert rows == [layer.split(" | ") for layer in contract["layers"]]
 
 
 def test_every_dag_of_a_pipeline_is_on_the_page() -> None:
-    factory = (ROOT / "pipelines" / "airflow" / "factory.py").read_text()
+    factory = (ROOT / "pipelines" / "redolake" / "airflow" / "factory.py").read_text()
     built = re.findall(r"(\w+)_dag\b", re.findall(r"^BUILDERS = \((.*?)\)", factory, re.MULTILINE | re.DOTALL)[0])
     page = (ROOT / "docs" / "architecture.md").read_text().partition("## DAGs")[2]
 

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from pipelines.errors import ConfigurationError, Finding, RedoLost, TableHeld, Terminal
+from redolake.errors import ConfigurationError, Finding, RedoLost, TableHeld, Terminal
 
 
 def test_an_error_says_what_where_and_what_to_do() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from pipelines import __version__
+from redolake import __version__
 
 ROOT = Path(__file__).parents[2]
 SECTIONS = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
@@ -36,5 +36,5 @@ def test_a_tag_that_is_not_the_version_is_not_built() -> None:
     done = subprocess.run([ROOT / ".ci" / "release"], env=env, capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert f"the tag is v99.0.0, and pipelines/__init__.py says {__version__}" in done.stderr
+    assert f"the tag is v99.0.0, and pipelines/redolake/__init__.py says {__version__}" in done.stderr
     assert "do this: " in done.stderr

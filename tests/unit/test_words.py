@@ -25,7 +25,7 @@ NOT_IMPERATIVE = re.compile(
 OLD_NAMES = re.compile(
     r"\b(wait_looks_every_seconds|wait_warns_after_minutes|most_seconds|tables_at_once|mining_tasks|quoted_on)\b|"
     r"\bon: \{(truncate|drop_|recreate|narrow|unknown_ddl|primary_key|rename_column|computed)|: evolve\b|readers: widest|"
-    r"""\b(complete_to|landed_to)"\]|["']there is no such|python -m pipelines\."""
+    r"""\b(complete_to|landed_to)"\]|["']there is no such|python -m redolake\."""
 )
 # A function is named by what it does, or by the value that it returns. These are properties of a kind, or words of the field.
 PARTICIPLE = re.compile(
@@ -63,7 +63,7 @@ def test_no_old_name_is_used(ending: str) -> None:
 def test_a_function_is_named_by_a_verb_or_by_its_value() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
-        for path in sorted((ROOT / "pipelines").rglob("*.py"))
+        for path in sorted((ROOT / "pipelines" / "redolake").rglob("*.py"))
         for function in functions(path)
         if PARTICIPLE.fullmatch(function.name) and function.name not in NAMED_BY_PARTICIPLE and not is_property(function)
     ]

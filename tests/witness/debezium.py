@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
 
-from pipelines.host.runtime import find_java
+from redolake.host.runtime import find_java
 from standin.serve import StandIn
 from tests.support.waiting import wait_until
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.values.table import TableId
 from standin.workload.shop import TABLES
 from tests.fixtures.shop import TABLES as CAPTURED_BY_US
 from tests.fixtures.shop import Shop, open_shop

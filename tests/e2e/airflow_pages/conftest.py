@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines import steps
-from pipelines.config import Pipeline, load_configuration
+from redolake import steps
+from redolake.config import Pipeline, load_configuration
 from tests.fixtures.airflow import airflow_db, configure, open_server, write_dags
 from tests.fixtures.browser import STANDSTILL, open_browser
 from tests.fixtures.shop import open_shop

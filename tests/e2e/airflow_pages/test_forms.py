@@ -154,7 +154,7 @@ FORMS = {
 
 
 def test_every_dag_that_is_started_by_hand_has_its_form_here() -> None:
-    from pipelines.airflow.settings import STARTED_BY_HAND
+    from redolake.airflow.settings import STARTED_BY_HAND
 
     assert set(FORMS) == STARTED_BY_HAND == {part for _, part, *_ in RUNS.values()}
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.attribution import CapturedTable
-from pipelines.assemble.carry import rows_to_carry
-from pipelines.assemble.row_accounting import Problem
-from pipelines.values.scn import ScnRange
-from pipelines.values.table import TableId
+from redolake.assemble.assembled import assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.assemble.carry import rows_to_carry
+from redolake.assemble.row_accounting import Problem
+from redolake.values.scn import ScnRange
+from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 
 T = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, stop_scn=100)

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.land.parquet import LANDED_OPTIONS
-from pipelines.records.batches.spec import LandedWindow
-from pipelines.values.landed_schema import LANDED_SCHEMA
+from redolake.land.parquet import LANDED_OPTIONS
+from redolake.records.batches.spec import LandedWindow
+from redolake.values.landed_schema import LANDED_SCHEMA
 
 AT = datetime(2026, 1, 2, 3, 4, 5)
 OPERATIONS = {

@@ -13,13 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.apply.delta.create import create_table
-from pipelines.job.snapshot import run_snapshot
-from pipelines.job.translation import TRANSLATION
-from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
-from pipelines.records.loads import SnapshotSpec, SnapshotTask
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.apply.delta.create import create_table
+from redolake.job.snapshot import run_snapshot
+from redolake.job.translation import TRANSLATION
+from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+from redolake.records.loads import SnapshotSpec, SnapshotTask
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.references.delta_table import delta_rows
 
 ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipelines.records.batches.spec import ColumnChange
-from pipelines.values.table import Column, OracleType
+from redolake.records.batches.spec import ColumnChange
+from redolake.values.table import Column, OracleType
 from tests.integration.spark.redo_rows import change, committed, control, insert, update
 from tests.integration.spark.specs import ID, V, task, version
 

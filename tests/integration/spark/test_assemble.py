@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble import assembled
-from pipelines.assemble.assembled import AssembledBatch, assemble_batch
-from pipelines.assemble.attribution import CapturedTable
-from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.spec import LandedWindow, NameInRedo
-from pipelines.values.delivery import RereadRows, RereadValues
-from pipelines.values.logminer import NO_ROWID
-from pipelines.values.scn import ScnRange
-from pipelines.values.table import TableId
+from redolake.assemble import assembled
+from redolake.assemble.assembled import AssembledBatch, assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.assemble.carry import list_open, rows_to_carry
+from redolake.errors import InvariantBroken, RedoNotUnderstood
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.batches.spec import LandedWindow, NameInRedo
+from redolake.values.delivery import RereadRows, RereadValues
+from redolake.values.logminer import NO_ROWID
+from redolake.values.scn import ScnRange
+from redolake.values.table import TableId
 from tests.integration.spark.assembling import T, assembled_cases, assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import AT, COORDINATOR, a_row, land, server_row
 

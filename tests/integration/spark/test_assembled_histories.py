@@ -13,14 +13,14 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.landed.check_changes import probe_net_changes
-from pipelines.apply.net.net_change import events, net_change
-from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.attribution import CapturedTable
-from pipelines.assemble.carry import list_open
-from pipelines.records.batches.spec import LandedWindow
-from pipelines.values.scn import ScnRange
-from pipelines.values.table import TableId
+from redolake.apply.landed.check_changes import probe_net_changes
+from redolake.apply.net.net_change import events, net_change
+from redolake.assemble.assembled import assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.assemble.carry import list_open
+from redolake.records.batches.spec import LandedWindow
+from redolake.values.scn import ScnRange
+from redolake.values.table import TableId
 from tests.generated.hunts import EXAMPLES
 from tests.generated.redo_history import History
 from tests.integration.spark.assembling import assembled_rows, carried_over, dispositions

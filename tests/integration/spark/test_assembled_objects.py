@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.objects.assembling import assemble, of_rows
-from pipelines.apply.objects.large_objects import count_changes
-from pipelines.apply.target import TargetColumn
-from pipelines.values.logminer import NO_ROWID
+from redolake.apply.objects.assembling import assemble, of_rows
+from redolake.apply.objects.large_objects import count_changes
+from redolake.apply.target import TargetColumn
+from redolake.values.logminer import NO_ROWID
 
 pytestmark = pytest.mark.spark
 

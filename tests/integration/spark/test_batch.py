@@ -15,15 +15,15 @@ from fsspec.implementations.local import LocalFileSystem
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.apply.delta import key_range, merge
-from pipelines.apply.delta.log import position_of
-from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
-from pipelines.job.batch import run_batch
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.codec import decode, encode
-from pipelines.values.table import TableId
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delta import key_range, merge
+from redolake.apply.delta.log import position_of
+from redolake.errors import InvariantBroken, LandingConflict, LeaseHeld
+from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.codec import decode, encode
+from redolake.values.table import TableId
+from redolake.values.target_options import TargetOptions
 from tests.generated.hunts import EXAMPLES
 from tests.generated.redo_history import History
 from tests.integration.spark.landing import land
@@ -117,7 +117,7 @@ def counts_of(result: BatchResult) -> tuple[Any, ...]:
 
 def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """And the log says what became of them, as the log of Airflow's task does in connect mode."""
-    caplog.set_level(logging.INFO, logger="pipelines")
+    caplog.set_level(logging.INFO, logger="redolake")
     mine = task(tmp_path)
     start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     loaded(spark, tmp_path, mine, rows=start)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import position_of
-from pipelines.apply.delta.plain_types import COLLATED
-from pipelines.job.batch import run_batch
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import ColumnChange
+from redolake.apply.delta.log import position_of
+from redolake.apply.delta.plain_types import COLLATED
+from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import ColumnChange
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version

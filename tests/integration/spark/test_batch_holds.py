@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import position_of, read_log
-from pipelines.job.batch import run_batch
-from pipelines.records.batches.manifest import RowAccount
-from pipelines.records.batches.spec import HoldAt
-from pipelines.values.table import TableId
+from redolake.apply.delta.log import position_of, read_log
+from redolake.job.batch import run_batch
+from redolake.records.batches.manifest import RowAccount
+from redolake.records.batches.spec import HoldAt
+from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import batch_spec, contents, created, loaded, task

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.job.batch import run_batch
-from pipelines.values.redo import Encoding
+from redolake.job.batch import run_batch
+from redolake.values.redo import Encoding
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

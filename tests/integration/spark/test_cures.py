@@ -18,16 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.spark.session import fix, session_like
-from pipelines.host.spark_settings import DEFAULT_PROPERTIES, EXACT
-from pipelines.job.batch import run_batch
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.manifest import TableResult
-from pipelines.records.batches.spec import LandedWindow, TableTask
-from pipelines.records.loads import SnapshotSpec
-from pipelines.values.table import Column, OracleType, TableId
-from pipelines.values.target_options import DEFAULT, TargetOptions
+from redolake.apply.delta.log import read_log
+from redolake.apply.spark.session import fix, session_like
+from redolake.host.spark_settings import DEFAULT_PROPERTIES, EXACT
+from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.manifest import TableResult
+from redolake.records.batches.spec import LandedWindow, TableTask
+from redolake.records.loads import SnapshotSpec
+from redolake.values.table import Column, OracleType, TableId
+from redolake.values.target_options import DEFAULT, TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table, update
 from tests.integration.spark.specs import ID, batch_spec, contents, loaded, snapshot_spec, task, version

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble.assembled import AssembledBatch, assemble_batch
-from pipelines.assemble.attribution import CapturedTable
-from pipelines.records.batches.manifest import CARRIED_IN
-from pipelines.records.batches.spec import DroppedXid
-from pipelines.values.scn import ScnRange
-from pipelines.values.table import TableId
+from redolake.assemble.assembled import AssembledBatch, assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.records.batches.manifest import CARRIED_IN
+from redolake.records.batches.spec import DroppedXid
+from redolake.values.scn import ScnRange
+from redolake.values.table import TableId
 from tests.integration.spark.landing import a_row, land
 
 pytestmark = pytest.mark.spark

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.delta import merge
-from pipelines.apply.spark.session import FOR_FEW_ROWS, ONE_TASK, session_like
-from pipelines.job import assembly, tables
-from pipelines.job import batch as job
-from pipelines.job.batch import MOST_ROWS
+from redolake.apply.delta import merge
+from redolake.apply.spark.session import FOR_FEW_ROWS, ONE_TASK, session_like
+from redolake.job import assembly, tables
+from redolake.job import batch as job
+from redolake.job.batch import MOST_ROWS
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

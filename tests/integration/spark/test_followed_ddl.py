@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.commit_ranges import CommitRange
-from pipelines.apply.context import ApplyContext
-from pipelines.apply.delta.create import create_table
-from pipelines.apply.delta.evolve import evolve
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.errors import SchemaConflict, ValueDoesNotFit
-from pipelines.host import crash
-from pipelines.job.translation import TRANSLATION
-from pipelines.records.batches.spec import ChangeKind, ColumnChange, TableTask
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from pipelines.values.target_options import Readers, TargetOptions
+from redolake.apply.commit_ranges import CommitRange
+from redolake.apply.context import ApplyContext
+from redolake.apply.delta.create import create_table
+from redolake.apply.delta.evolve import evolve
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.table import DeltaTable
+from redolake.errors import SchemaConflict, ValueDoesNotFit
+from redolake.host import crash
+from redolake.job.translation import TRANSLATION
+from redolake.records.batches.spec import ChangeKind, ColumnChange, TableTask
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.target_options import Readers, TargetOptions
 from tests.support.killed import Killed
 
 pytestmark = pytest.mark.spark

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
-from pipelines.apply.verify.history import compare_history
-from pipelines.config.union_views import UnionView
-from pipelines.job.batch import run_batch
-from pipelines.job.history_prune import older_history, shorten_history
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import TableTask
-from pipelines.steps.shown.history_views import history_of, history_statements
-from pipelines.steps.shown.union_views import Member, make_union
-from pipelines.values.history_sql import as_of_sql, versions_sql
-from pipelines.values.table import TableId
+from redolake.apply.verify.comparison import CompareTask, HistoryComparison
+from redolake.apply.verify.history import compare_history
+from redolake.config.union_views import UnionView
+from redolake.job.batch import run_batch
+from redolake.job.history_prune import older_history, shorten_history
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import TableTask
+from redolake.steps.shown.history_views import history_of, history_statements
+from redolake.steps.shown.union_views import Member, make_union
+from redolake.values.history_sql import as_of_sql, versions_sql
+from redolake.values.table import TableId
 from tests.generated.hunts import EXAMPLES
 from tests.generated.redo_history import History
 from tests.integration.spark.landing import land

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.apply.delta.commit import Tag, session_with_tag
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.spark.quoting import quote, text_literal, typed_literal
-from pipelines.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
-from pipelines.errors import ConfigurationError
-from pipelines.job.batch import run_batch
-from pipelines.job.job import run
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import ColumnChange
-from pipelines.values.table import Column, OracleType, TableId
+from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.log import read_log
+from redolake.apply.spark.quoting import quote, text_literal, typed_literal
+from redolake.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
+from redolake.errors import ConfigurationError
+from redolake.job.batch import run_batch
+from redolake.job.job import run
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import ColumnChange
+from redolake.values.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table
 from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version
@@ -166,7 +166,7 @@ def test_the_error_of_a_commit_that_fails_contains_no_value_of_a_row(
     loaded(spark, tmp_path, mine, 5, [{"ID": 1, "V": "1"}])
     spark.sql(f"ALTER TABLE delta.`{mine.target}` ADD CONSTRAINT whole CHECK (CAST(V AS INT) > 0)").collect()
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "hunter2"))))
-    caplog.set_level("DEBUG", "pipelines")
+    caplog.set_level("DEBUG", "redolake")
 
     (result,) = run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.delta import key_range
-from pipelines.job.batch import run_batch
-from pipelines.records.batches.manifest import TableResult
+from redolake.apply.delta import key_range
+from redolake.job.batch import run_batch
+from redolake.records.batches.manifest import TableResult
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, update
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

@@ -13,18 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.apply import table as apply_table
-from pipelines.apply.delta.commit import Tag
-from pipelines.apply.delta.log import position_of
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.errors import Transient
-from pipelines.job.batch import run_batch
-from pipelines.job.comparison import compare_tables
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import BatchSpec, ColumnChange, TableTask
-from pipelines.records.loads import SnapshotSpec
-from pipelines.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
+from redolake.apply import table as apply_table
+from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.log import position_of
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.verify.comparison import CompareTask, Comparison
+from redolake.errors import Transient
+from redolake.job.batch import run_batch
+from redolake.job.comparison import compare_tables
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import BatchSpec, ColumnChange, TableTask
+from redolake.records.loads import SnapshotSpec
+from redolake.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.assemble.landed import MOST_LISTED_WINDOWS, read_rows
-from pipelines.records.batches.spec import LandedWindow
+from redolake.assemble.landed import MOST_LISTED_WINDOWS, read_rows
+from redolake.records.batches.spec import LandedWindow
 from tests.integration.spark.landing import a_row, land
 
 pytestmark = pytest.mark.spark

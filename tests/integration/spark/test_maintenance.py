@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.apply.delta.log import read_log
-from pipelines.host import crash
-from pipelines.job.job import run
-from pipelines.records.maintenance import MaintenanceResult, MaintenanceSpec, MaintenanceTask
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.apply.delta.log import read_log
+from redolake.host import crash
+from redolake.job.job import run
+from redolake.records.maintenance import MaintenanceResult, MaintenanceSpec, MaintenanceTask
+from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, parts_pipeline
 from tests.references.delta_table import read_delta

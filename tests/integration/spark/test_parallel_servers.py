@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble.carry import list_open
+from redolake.assemble.carry import list_open
 from tests.integration.spark.assembling import Case, assembled_cases, assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import COORDINATOR, a_row, server_row
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble import parked
-from pipelines.errors import LandingDamaged
-from pipelines.job.batch import run_batch
-from pipelines.records.batches.manifest import CARRIED_IN, BatchResult
-from pipelines.records.batches.spec import TableTask
-from pipelines.steps.apply.transactions import read_carried
-from pipelines.values.table import TableId
+from redolake.assemble import parked
+from redolake.errors import LandingDamaged
+from redolake.job.batch import run_batch
+from redolake.records.batches.manifest import CARRIED_IN, BatchResult
+from redolake.records.batches.spec import TableTask
+from redolake.steps.apply.transactions import read_carried
+from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import change, committed, control
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

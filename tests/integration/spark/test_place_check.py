@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.steps.checks.logging_findings import logging_findings
-from pipelines.steps.checks.validation import same_place
+from redolake.steps.checks.logging_findings import logging_findings
+from redolake.steps.checks.validation import same_place
 from tests.fixtures.s3 import S3
 
 pytestmark = pytest.mark.spark

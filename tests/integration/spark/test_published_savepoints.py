@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
+from redolake import steps
 from tests.fixtures.shop import open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.published.large_objects import CASES, LONG

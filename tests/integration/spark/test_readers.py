@@ -15,12 +15,12 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, DeltaProtocolError
 
-from pipelines.apply.delta import merge
-from pipelines.job.batch import run_batch
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import ColumnChange, TableTask
-from pipelines.values.table import Column, OracleType, TableId
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delta import merge
+from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import ColumnChange, TableTask
+from redolake.values.table import Column, OracleType, TableId
+from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version

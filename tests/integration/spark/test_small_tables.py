@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.spark import probes
-from pipelines.job.batch import run_batch
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.values.table import TableId
+from redolake.apply.spark import probes
+from redolake.job.batch import run_batch
+from redolake.records.batches.manifest import BatchResult
+from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed
 from tests.integration.spark.specs import batch_spec, contents, loaded, task
@@ -76,7 +76,7 @@ def test_where_the_common_job_fails_each_table_is_prepared_by_itself(
         raise ArithmeticError("the job failed")
 
     monkeypatch.setattr(probes, "answer_together", failing)
-    with caplog.at_level(logging.INFO, "pipelines.apply.small_tables"):
+    with caplog.at_level(logging.INFO, "redolake.apply.small_tables"):
         result, found = batch(spark, tmp_path, {"A": INSERT, "B": DELETE})
 
     assert "2 tables are prepared one by one: ArithmeticError" in caplog.text

@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.commit import Tag, session_with_tag
-from pipelines.apply.delta.log import position_of, read_log
-from pipelines.apply.delta.schema import read_columns
-from pipelines.apply.verify.comparison import CompareTask, Difference
-from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
-from pipelines.job.batch import run_batch
-from pipelines.job.comparison import compare_tables
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import TableTask
-from pipelines.records.codec import decode
-from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.values.mapping import Computed, RowFilter, TableMapping, source_value
-from pipelines.values.table import Column, OracleType, TableId
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.log import position_of, read_log
+from redolake.apply.delta.schema import read_columns
+from redolake.apply.verify.comparison import CompareTask, Difference
+from redolake.errors import InvariantBroken, TableSetBack, VersionRemoved
+from redolake.job.batch import run_batch
+from redolake.job.comparison import compare_tables
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import TableTask
+from redolake.records.codec import decode
+from redolake.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
+from redolake.values.mapping import Computed, RowFilter, TableMapping, source_value
+from redolake.values.table import Column, OracleType, TableId
+from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
 from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version

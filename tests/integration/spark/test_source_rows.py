@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.landed.source_rows import check_values, read_source
-from pipelines.apply.spark.spelling import one_spelling
-from pipelines.errors import ValueDoesNotFit
-from pipelines.job.translation import TRANSLATION
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.apply.landed.source_rows import check_values, read_source
+from redolake.apply.spark.spelling import one_spelling
+from redolake.errors import ValueDoesNotFit
+from redolake.job.translation import TRANSLATION
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 pytestmark = pytest.mark.spark
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.verify.comparison import CompareTask
-from pipelines.job.batch import run_batch
-from pipelines.job.comparison import compare_tables
-from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.spec import ColumnChange, TableTask
-from pipelines.values.table import Column, OracleType, TableId
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delta.log import read_log
+from redolake.apply.verify.comparison import CompareTask
+from redolake.job.batch import run_batch
+from redolake.job.comparison import compare_tables
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import ColumnChange, TableTask
+from redolake.values.table import Column, OracleType, TableId
+from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version

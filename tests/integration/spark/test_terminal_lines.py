@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.spark.session import LOGGING, LOGGING_ON_HOSTS
+from redolake.apply.spark.session import LOGGING, LOGGING_ON_HOSTS
 
 pytestmark = pytest.mark.spark
 

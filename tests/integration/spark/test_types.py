@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up

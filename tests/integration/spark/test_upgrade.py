@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.values.table import TableId
 from tests.references.delta_table import latest_version, read_delta
 from tests.references.source_comparison import compare_with_source
 from tests.released.life import COMMIT, Life, open_life

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.cockpit import read_overview
-from pipelines.context import ledger_url, now, open_context
-from pipelines.errors import TableSetBack, Terminal
-from pipelines.host import crash
-from pipelines.steps.proof import hash_chunks
-from pipelines.steps.proof.verify import TableComparison, last_proofs
-from pipelines.values.table import TableId
+from redolake import steps
+from redolake.cockpit import read_overview
+from redolake.context import ledger_url, now, open_context
+from redolake.errors import TableSetBack, Terminal
+from redolake.host import crash
+from redolake.steps.proof import hash_chunks
+from redolake.steps.proof.verify import TableComparison, last_proofs
+from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES

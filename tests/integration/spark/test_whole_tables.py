@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import steps
-from pipelines.apply.delta.log import read_log
+from redolake import steps
+from redolake.apply.delta.log import read_log
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.delta_table import read_delta

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.verify.compare import compare
-from pipelines.apply.verify.comparison import CompareTask, Difference
-from pipelines.job.snapshot import run_snapshot
-from pipelines.job.translation import TRANSLATION
-from pipelines.records.loads import SnapshotSpec, SnapshotTask
-from pipelines.values.table import Column, OracleType
+from redolake.apply.verify.compare import compare
+from redolake.apply.verify.comparison import CompareTask, Difference
+from redolake.job.snapshot import run_snapshot
+from redolake.job.translation import TRANSLATION
+from redolake.records.loads import SnapshotSpec, SnapshotTask
+from redolake.values.table import Column, OracleType
 from tests.integration.spark.specs import ID, TABLE, version
 
 pytestmark = pytest.mark.spark

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.steps import AlreadyLanded, AwaitedLog, Into, LogsToRead
-from pipelines.steps.recovery.runway import RunwayReport
+from redolake.steps import AlreadyLanded, AwaitedLog, Into, LogsToRead
+from redolake.steps.recovery.runway import RunwayReport
 from tests.fixtures.airflow import airflow_db
 
 __all__ = ["airflow_db"]
@@ -56,7 +56,7 @@ def ledger_password():
 @pytest.fixture
 def settings(tmp_path):
     """`settings(mode)` writes pipelines.yml and returns its one pipeline."""
-    from pipelines.config import load_pipeline
+    from redolake.config import load_pipeline
 
     def write(mode="connect"):
         file = tmp_path / "pipelines.yml"
@@ -68,14 +68,14 @@ def settings(tmp_path):
 
 @pytest.fixture
 def steps(monkeypatch):
-    """Stands for `pipelines.steps`; what a test puts on it is called by the tasks."""
-    import pipelines
+    """Stands for `redolake.steps`; what a test puts on it is called by the tasks."""
+    import redolake
 
     calls = []
     known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, Into, LogsToRead)}
     stub = SimpleNamespace(calls=calls, **known)
-    monkeypatch.setattr(pipelines, "steps", stub, raising=False)
-    monkeypatch.setitem(sys.modules, "pipelines.steps", stub)
+    monkeypatch.setattr(redolake, "steps", stub, raising=False)
+    monkeypatch.setitem(sys.modules, "redolake.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")
 
     stub.measure_runway = lambda *_: RUNWAY  # runs in parallel in every capture run

@@ -77,7 +77,7 @@ def shop(tmp_path):
 
 
 def test_the_metrics_of_a_pipeline_arrive_as_gauges(statsd, shop):
-    from pipelines.airflow.metrics import send_metrics
+    from redolake.airflow.metrics import send_metrics
 
     shop.hold_stock()
     send_metrics(shop.pipeline)
@@ -95,7 +95,7 @@ def test_the_metrics_of_a_pipeline_arrive_at_an_opentelemetry_collector_with_the
     from airflow.sdk._shared.observability.metrics.otel_logger import flush_otel_metrics
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-    from pipelines.airflow.metrics import send_metrics
+    from redolake.airflow.metrics import send_metrics
 
     shop.run()
     shop.hold_stock()
@@ -116,7 +116,7 @@ def test_the_metrics_of_a_pipeline_arrive_at_an_opentelemetry_collector_with_the
 
 
 def test_a_ledger_that_cannot_be_read_does_not_fail_the_task(statsd, shop, caplog):
-    from pipelines.airflow.metrics import send_metrics
+    from redolake.airflow.metrics import send_metrics
 
     away = shop.pipeline.ledger.model_copy(update={"url": "postgresql://redolake@127.0.0.1:1/ledger"})
     send_metrics(shop.pipeline.model_copy(update={"ledger": away}))

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from pipelines.steps.apply.transactions import DropCost
+from redolake.steps.apply.transactions import DropCost
 from tests.unit.airflow.test_dag_runs import names, run
 from tests.unit.airflow.test_recover_dag import recovery
 
@@ -65,7 +65,7 @@ def transactions(steps):
 
 
 def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_approved(run, transactions):
-    from pipelines.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.drop_transaction import drop_transaction_dag
 
     with person("Approve", reason="agreed with the owner") as asked:
         states, _ = run(drop_transaction_dag, DROP)
@@ -79,7 +79,7 @@ def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_appro
 
 
 def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
-    from pipelines.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.drop_transaction import drop_transaction_dag
 
     with person("Reject"):
         states, ran = run(drop_transaction_dag, DROP)
@@ -93,7 +93,7 @@ def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
 
 
 def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recovery):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     with person("Approve", reason="tapes are gone") as asked:
         states, _ = run(recover_dag, {"choice": "gap"})
@@ -107,7 +107,7 @@ def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recove
 
 
 def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, steps):
-    from pipelines.airflow.resume import resume_dag
+    from redolake.airflow.resume import resume_dag
 
     steps.answers("look_up_ddl", SimpleNamespace(scn=120, what="TRUNCATE TABLE orders", address="at 120"))
     steps.answers("approve_ddl", SimpleNamespace(table="SHOP.ORDERS"))
@@ -125,7 +125,7 @@ def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, ste
 def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(settings):
     from airflow.sdk.exceptions import AirflowFailException
 
-    from pipelines.airflow.approval import find_decision
+    from redolake.airflow.approval import find_decision
 
     answers = {"return_value": {"chosen_options": ["Reject"]}, "asked": {"subject": "a gap", "shown": "its cost"}}
     for found in ({}, {"asked": answers["asked"]}, answers):

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from pipelines.errors import ConfigurationError
-from pipelines.steps.capture.windows import PlanOutcome
+from redolake.errors import ConfigurationError
+from redolake.steps.capture.windows import PlanOutcome
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 PASSWORD = "p@ss/wörd"
@@ -14,7 +14,7 @@ URL = "postgresql+psycopg://lake:p%40ss%2Fw%C3%B6rd@db.example:5433/ledger?sslmo
 
 @pytest.fixture
 def pipeline(settings):
-    from pipelines.config import LedgerSettings
+    from redolake.config import LedgerSettings
 
     return settings().model_copy(update={"ledger": LedgerSettings(connection="the_ledger")})
 
@@ -29,8 +29,8 @@ def in_the_database(**values):
 
 
 def url_in_a_task(pipeline):
-    from pipelines.airflow.connections import resolved_pipeline
-    from pipelines.context import ledger_url
+    from redolake.airflow.connections import resolved_pipeline
+    from redolake.context import ledger_url
 
     with resolved_pipeline(pipeline) as resolved:
         return ledger_url(resolved), repr(resolved)
@@ -46,7 +46,7 @@ def url_in_a_task(pipeline):
     ids=["URI", "JSON"],
 )
 def test_a_ledger_connection_in_the_environment_is_read_in_both_forms(pipeline, monkeypatch, text):
-    from pipelines.context import ledger_url
+    from redolake.context import ledger_url
 
     monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", text)
 
@@ -55,8 +55,8 @@ def test_a_ledger_connection_in_the_environment_is_read_in_both_forms(pipeline, 
 
 
 def test_a_terminal_reads_connections_of_airflows_database_where_the_environment_has_none(monkeypatch, tmp_path):
-    from pipelines.cli.connections import read_from_airflow
-    from pipelines.source import connect_params
+    from redolake.cli.connections import read_from_airflow
+    from redolake.source import connect_params
 
     in_the_database(conn_type="oracle", login="u", password=PASSWORD, host="db.example", schema="FREE")
     monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", "oracle://mine:word@db.example/FREE")
@@ -74,8 +74,8 @@ def test_a_terminal_reads_connections_of_airflows_database_where_the_environment
 def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in_no_repr(
     pipeline, steps, monkeypatch, tmp_path
 ):
-    from pipelines.airflow.capture import capture_dag
-    from pipelines.config import Pipeline
+    from redolake.airflow.capture import capture_dag
+    from redolake.config import Pipeline
 
     in_the_database(
         conn_type="postgres", login="lake", password=PASSWORD, host="db.example", port=5433, schema="ledger",
@@ -112,7 +112,7 @@ def test_an_unknown_ledger_connection_is_a_finding(pipeline):
     ],
 )
 def test_a_connection_that_cannot_be_a_ledger_is_refused_without_showing_it(text, message):
-    from pipelines.ledger.connection import url_of_connection
+    from redolake.ledger.connection import url_of_connection
 
     with pytest.raises(ConfigurationError, match=message) as refused:
         url_of_connection(text, "AIRFLOW_CONN_X")
@@ -121,7 +121,7 @@ def test_a_connection_that_cannot_be_a_ledger_is_refused_without_showing_it(text
 
 @pytest.mark.parametrize("executor", ["CeleryExecutor", "LocalExecutor,a.b.KubernetesExecutor"])
 def test_a_sqlite_ledger_is_refused_where_tasks_run_on_several_hosts(pipeline, monkeypatch, tmp_path, executor):
-    from pipelines.config import LedgerSettings
+    from redolake.config import LedgerSettings
 
     monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", executor)
     own_file = pipeline.model_copy(update={"ledger": LedgerSettings()})
@@ -133,7 +133,7 @@ def test_a_sqlite_ledger_is_refused_where_tasks_run_on_several_hosts(pipeline, m
 
 
 def test_a_sqlite_ledger_works_where_all_tasks_run_on_one_host(pipeline, monkeypatch):
-    from pipelines.config import LedgerSettings
+    from redolake.config import LedgerSettings
 
     monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", "LocalExecutor")
 
@@ -144,11 +144,11 @@ def test_a_sqlite_ledger_works_where_all_tasks_run_on_one_host(pipeline, monkeyp
 
 @pytest.mark.parametrize("setting", ["mask_key", "landing_key"])
 def test_a_key_is_found_by_tasks_and_by_a_terminal_where_airflows_database_has_it(settings, monkeypatch, setting):
-    from pipelines.airflow.connections import resolved_pipeline
-    from pipelines.cli.connections import resolve_connections
-    from pipelines.config.mapping import KeySource
-    from pipelines.host.secrets import find_key
-    from pipelines.values.mapping import SecretName
+    from redolake.airflow.connections import resolved_pipeline
+    from redolake.cli.connections import resolve_connections
+    from redolake.config.mapping import KeySource
+    from redolake.host.secrets import find_key
+    from redolake.values.mapping import SecretName
 
     in_the_database(conn_type="generic", password=PASSWORD)
     variable, name = "AIRFLOW_CONN_THE_LEDGER", SecretName(connection="the_ledger")

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
-from pipelines.records.windows import LogIdentity, LogTally, SliceRecord
-from pipelines.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
-from pipelines.steps.capture.receive import ReceivedWindow
-from pipelines.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
-from pipelines.steps.ranges.copies import CopiedTable, Copies
-from pipelines.steps.ranges.live import LiveBackfill, LiveTable
-from pipelines.steps.ranges.range_ends import RangeEnd
-from pipelines.steps.ranges.shadows import PreparedBackfill, RecordedBackfill
-from pipelines.steps.snapshots.begin import BegunSnapshot
-from pipelines.steps.snapshots.load import LoadedSnapshot
-from pipelines.steps.snapshots.read import TableSnapshot
+from redolake.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
+from redolake.records.windows import LogIdentity, LogTally, SliceRecord
+from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
+from redolake.steps.capture.receive import ReceivedWindow
+from redolake.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
+from redolake.steps.ranges.copies import CopiedTable, Copies
+from redolake.steps.ranges.live import LiveBackfill, LiveTable
+from redolake.steps.ranges.range_ends import RangeEnd
+from redolake.steps.ranges.shadows import PreparedBackfill, RecordedBackfill
+from redolake.steps.snapshots.begin import BegunSnapshot
+from redolake.steps.snapshots.load import LoadedSnapshot
+from redolake.steps.snapshots.read import TableSnapshot
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 
@@ -33,7 +33,7 @@ LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, o
 @pytest.fixture
 def run(settings, steps, monkeypatch, tmp_path):
     """Return `run(build, conf)`, which runs one DAG in this process and returns the states of its tasks."""
-    from pipelines.airflow import spark
+    from redolake.airflow import spark
 
     monkeypatch.setattr(spark, "run_through_connect", lambda pipeline, batch: steps.calls.append(("spark", (batch,), {})))
     pipeline = settings()
@@ -66,7 +66,7 @@ def names(steps):
 
 
 def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number))
@@ -83,7 +83,7 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
 
 @pytest.mark.parametrize("landed", [LANDED, None])
 def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_changes(run, steps, landed):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     def streaming(pipeline):
         stream = {"kind": "openlogreplicator", "address": "host:5000", "database": "DB"}
@@ -100,7 +100,7 @@ def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_c
 
 
 def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_time(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number))
@@ -114,8 +114,8 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
 
 
 def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
-    from pipelines.airflow.apply import apply_dag
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.apply import apply_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     at, shown = "2026-11-22T12:00:03+00:00", "(2026-11-22 12:00:03 UTC)"
     steps.answers("prepare_batch", replace(BATCH, ends_at=at))
@@ -124,12 +124,12 @@ def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
     steps.answers("read_snapshot_table", TableSnapshot("SHOP.ORDERS", 90, 1, at))
     steps.answers("prepare_snapshot_load", "/l/snapshot.json")
     steps.answers("record_snapshot_load", LoadedSnapshot(90, (TableSnapshot("SHOP.ORDERS", 90, 1, at),)))
-    caplog.set_level("INFO", "pipelines.airflow")
+    caplog.set_level("INFO", "redolake.airflow")
 
     run(apply_dag)
     run(snapshot_dag)
 
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("pipelines.airflow")]
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("redolake.airflow")]
     assert f"commits of SCN [100, 200) {shown}, 1 window: /l/batch.json" in said
     assert "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
     assert f"AS OF SCN 90 {shown}: SHOP.ORDERS" in said
@@ -137,7 +137,7 @@ def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
 
 
 def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", LOST)
@@ -168,7 +168,7 @@ def noted(ran):
     from airflow.models.dagrun import DagRun
     from airflow.utils.session import create_session
 
-    from pipelines.airflow.run_notes import write_note
+    from redolake.airflow.run_notes import write_note
 
     with create_session() as session:
         write_note(session.get_one(DagRun, ran.id))
@@ -177,7 +177,7 @@ def noted(ran):
 
 
 def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number, *(7, 8)[: 2 - number]))
@@ -193,7 +193,7 @@ def test_a_run_that_is_repeated_after_its_window_landed_keeps_the_names_and_adds
     from airflow.models.xcom import XComModel
     from airflow.utils.session import create_session
 
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: AlreadyLanded(number, f"redo thread 2, log {7 + number}"))
@@ -210,7 +210,7 @@ def test_a_run_that_is_repeated_after_its_window_landed_keeps_the_names_and_adds
 
 
 def test_without_a_new_log_the_run_succeeds_and_mines_nothing(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", NOTHING_NEW)
 
@@ -221,7 +221,7 @@ def test_without_a_new_log_the_run_succeeds_and_mines_nothing(run, steps):
 
 
 def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number))
@@ -236,7 +236,7 @@ def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
 
 
 def test_runway_is_measured_when_nothing_lands_and_delays_nothing(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", NOTHING_NEW)
     steps.answers("measure_runway", SourceUnavailable("the listener does not answer", ora_code=12541))
@@ -253,7 +253,7 @@ def test_runway_is_measured_when_nothing_lands_and_delays_nothing(run, steps):
 
 
 def test_a_terminal_error_fails_the_run_without_a_retry(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", LOST)
 
@@ -265,7 +265,7 @@ def test_a_terminal_error_fails_the_run_without_a_retry(run, steps):
 def test_terminal_errors_are_not_retried_and_transient_ones_are():
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-    from pipelines.airflow.failures import airflow_failures
+    from redolake.airflow.failures import airflow_failures
 
     with pytest.raises(AirflowFailException) as terminal, airflow_failures():
         raise LOST
@@ -288,7 +288,7 @@ def events(ran):
 
 
 def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run(run, steps):
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     tables = {
         "SHOP.ORDERS": AppliedTable("applied", 199, inserted=1, updated=0, deleted=0),
@@ -310,7 +310,7 @@ def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run
 
 @pytest.mark.parametrize("more", [True, False])
 def test_apply_runs_again_at_once_where_landed_windows_wait_for_another_batch(run, steps, more):
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     steps.answers("prepare_batch", BATCH)
     done = AppliedTable("applied", 199, inserted=1, updated=0, deleted=0)
@@ -323,7 +323,7 @@ def test_apply_runs_again_at_once_where_landed_windows_wait_for_another_batch(ru
 
 
 def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(run, steps):
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     steps.answers("prepare_batch", BATCH)
     older = AppliedTable("applied", 150, inserted=1, updated=0, deleted=0)
@@ -337,7 +337,7 @@ def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(
 
 
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     steps.answers("prepare_batch", PreparedBatch(None, "every landed window is applied"))
 
@@ -347,7 +347,7 @@ def test_apply_with_nothing_landed_starts_no_spark(run, steps):
 
 
 def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, steps):
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS", "SHOP.ORDER_LINES"), replace=False))
     steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn + ("LINES" in table), 1))
@@ -366,7 +366,7 @@ def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, st
 
 def test_a_table_in_chunks_is_read_by_a_task_for_each_session_and_loaded_once(run, steps):
     """The worker that ends last sees all chunks."""
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, chunks=(("SHOP.ORDERS", 3),)))
     ended = []
@@ -388,7 +388,7 @@ def test_a_table_in_chunks_is_read_by_a_task_for_each_session_and_loaded_once(ru
 
 
 def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_loaded(run, steps):
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     held = (Finding("SHOP.ORDER_LINES", "has no key", "declare one"),)
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, held=held))
@@ -403,7 +403,7 @@ def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_load
 
 
 def test_a_table_that_cannot_be_read_does_not_stop_the_others_of_a_snapshot(run, steps):
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     def read(source, scn, table):
         if table == "SHOP.ORDERS":
@@ -426,7 +426,7 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_others_of_a_snapshot(run,
     ("dry_run", "expected"), [(True, ["prepare_backfill"]), (False, ["prepare_backfill", "spark", "record_backfill"])]
 )
 def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expected):
-    from pipelines.airflow.backfill import backfill_dag
+    from redolake.airflow.backfill import backfill_dag
 
     steps.answers("prepare_backfill", PreparedBackfill("3 windows", None if dry_run else "/l/backfill.json", ("SHOP.ORDERS",)))
     steps.answers("record_backfill", RecordedBackfill(200, ()))
@@ -440,7 +440,7 @@ def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expecte
 
 
 def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
-    from pipelines.airflow.backfill import backfill_dag
+    from redolake.airflow.backfill import backfill_dag
 
     steps.answers("prepare_backfill", PreparedBackfill("3 windows", None, ("SHOP.ORDERS",)))
 
@@ -465,7 +465,7 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
     ("dry_run", "why_not", "state"), [(True, "", "success"), (False, "", "success"), (False, "a DDL", "failed")]
 )
 def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, dry_run, why_not, state):
-    from pipelines.airflow.backfill import backfill_dag
+    from redolake.airflow.backfill import backfill_dag
 
     ends = RangeEnd("100", 100), RangeEnd("200", 200)
     table = LiveTable("SHOP.ORDERS", is_done=not why_not, why_not=why_not)
@@ -481,7 +481,7 @@ def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, 
 
 @pytest.mark.parametrize(("form", "state"), [({"dry_run": True}, "success"), ({}, "success"), ({"source": "logs"}, "failed")])
 def test_whole_copies_are_made_in_one_task_from_what_has_landed(run, steps, form, state):
-    from pipelines.airflow.backfill import backfill_dag
+    from redolake.airflow.backfill import backfill_dag
 
     steps.answers("copy_tables", Copies("100-200-copy", 1, (CopiedTable("SHOP.ORDERS", "/lake/copy", 3, 99, 199),)))
     chosen = {"from_scn": 100, "to_scn": "now", "tables": ["SHOP.ORDERS"], "target": "copy", "dry_run": False}
@@ -497,7 +497,7 @@ def test_no_secret_travels_between_tasks(run, steps):
     from airflow.models.xcom import XComModel
     from airflow.utils.session import create_session
 
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number))
@@ -517,7 +517,7 @@ def two_at_most(monkeypatch):
 
 @pytest.mark.usefixtures("two_at_most")
 def test_more_slices_than_airflow_may_map_are_mined_in_groups(run, steps):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", replace(PLANNED, slices=(0, 1, 2, 3, 4)))
     steps.answers("mine_window_slice", lambda source, window, number: mined(number, 7 + number))
@@ -566,7 +566,7 @@ AWAY = SourceUnavailable("the listener does not answer", ora_code=12541)
     ids=["all are read", "one is refused", "one is read by the second try", "one is not read by the last try"],
 )
 def test_more_tables_than_airflow_may_map_are_read_in_groups(run, steps, errors, attempts, loaded, state):
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     read_but(steps, *errors)
 
@@ -581,7 +581,7 @@ def test_more_tables_than_airflow_may_map_are_read_in_groups(run, steps, errors,
 
 @pytest.mark.usefixtures("two_at_most")
 def test_more_held_tables_than_airflow_may_map_are_snapshotted_again_in_groups(settings, steps):
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     pipeline = settings()
     policies = pipeline.on_ddl.model_copy(update={"unknown_ddl": "resnapshot"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.airflow
-DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
+DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake_dags.py"
 HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
 BUILDS = (
     "capture",
@@ -39,7 +39,7 @@ def bag(monkeypatch, folder, text):
 
 @pytest.fixture
 def dags(settings, monkeypatch, tmp_path):
-    from pipelines.airflow.factory import build_dags
+    from redolake.airflow.factory import build_dags
 
     settings()
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -94,8 +94,8 @@ def test_one_wrong_pipeline_leaves_the_dags_of_the_others(settings, monkeypatch,
 
 
 def test_an_invalid_schedule_is_reported_with_its_place(settings):
-    from pipelines.airflow.schedule import capture_schedule
-    from pipelines.errors import ConfigurationError
+    from redolake.airflow.schedule import capture_schedule
+    from redolake.errors import ConfigurationError
 
     wrong = settings().model_copy(update={"schedule": "now and then"})
 
@@ -105,7 +105,7 @@ def test_an_invalid_schedule_is_reported_with_its_place(settings):
 
 @pytest.mark.parametrize(("schedule", "seconds"), [("every 10s", 10), ("every 2 minutes", 120), ("every 1h", 3600)])
 def test_intervals_shorter_than_a_minute_are_accepted(schedule, seconds):
-    from pipelines.airflow.schedule import interval_of
+    from redolake.airflow.schedule import interval_of
 
     assert seconds == interval_of(schedule).total_seconds()
 
@@ -126,7 +126,7 @@ def test_intervals_shorter_than_a_minute_are_accepted(schedule, seconds):
 )
 @pytest.mark.parametrize("mode", ["submit", "connect"])
 def test_tasks_follow_each_other_in_the_order_of_the_data(settings, monkeypatch, tmp_path, part, arrows, mode):
-    from pipelines.airflow import factory
+    from redolake.airflow import factory
 
     settings(mode)
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -135,9 +135,9 @@ def test_tasks_follow_each_other_in_the_order_of_the_data(settings, monkeypatch,
 
 
 def test_tables_that_join_by_a_pattern_get_their_snapshot_after_the_window_that_has_them(settings):
-    from pipelines.airflow.capture import capture_dag
-    from pipelines.airflow.snapshot import snapshot_dag
-    from pipelines.config import Pipeline
+    from redolake.airflow.capture import capture_dag
+    from redolake.airflow.snapshot import snapshot_dag
+    from redolake.config import Pipeline
 
     body = settings().model_dump(exclude={"tables", "matches"}, exclude_unset=True)
     joining = Pipeline.model_validate({**body, "tables": ["SHOP.*"], "new_tables": "capture"})
@@ -150,8 +150,8 @@ def test_tables_that_join_by_a_pattern_get_their_snapshot_after_the_window_that_
 
 
 def test_held_tables_are_snapshotted_beside_the_batches_if_a_policy_says_so(settings):
-    from pipelines.airflow.apply import apply_dag
-    from pipelines.config.tables import OnDdl
+    from redolake.airflow.apply import apply_dag
+    from redolake.config.tables import OnDdl
 
     with_policy = settings().model_copy(update={"on_ddl": OnDdl(recreate="resnapshot")})
 
@@ -199,8 +199,8 @@ def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
 
 
 def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
-    from pipelines.airflow.capture import capture_dag
-    from pipelines.config import AirflowSettings
+    from redolake.airflow.capture import capture_dag
+    from redolake.config import AirflowSettings
 
     chosen = AirflowSettings(owner="finance", tags=["gold"], pool="oracle", queue="near")
     dag = capture_dag(settings().model_copy(update={"airflow": chosen}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.steps.proof.fill_columns import FilledColumns
+from redolake.steps.proof.fill_columns import FilledColumns
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -16,7 +16,7 @@ TABLES = ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_the_columns_of_each_table_are_filled_or_shown(run, steps, dry_run):
-    from pipelines.airflow.fill_columns import fill_columns_dag
+    from redolake.airflow.fill_columns import fill_columns_dag
 
     version = None if dry_run else 7
     steps.answers("fill_columns", lambda table: FilledColumns(table, ("PLACE",), 199, 3, version))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.airflow.groups import group_evenly, group_label
+from redolake.airflow.groups import group_evenly, group_label
 
 
 @pytest.mark.parametrize("items", range(12))

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.airflow.lineage import column_facet, files, landing_folder, oracle_table, report_lineage
-from pipelines.records.batches.manifest import RowAccount, TableResult
-from pipelines.steps.apply.batch import applied_table
-from pipelines.steps.shown.column_lineage import ColumnOrigin, TableOrigin
-from pipelines.values.table import TableId
+from redolake.airflow.lineage import column_facet, files, landing_folder, oracle_table, report_lineage
+from redolake.records.batches.manifest import RowAccount, TableResult
+from redolake.steps.apply.batch import applied_table
+from redolake.steps.shown.column_lineage import ColumnOrigin, TableOrigin
+from redolake.values.table import TableId
 
 pytestmark = pytest.mark.airflow
 ORDERS = TableId("SHOP", "ORDERS")
@@ -22,7 +22,7 @@ def test_the_provider_gets_the_datasets_of_a_task_from_its_operator(settings):
     from airflow.providers.openlineage.extractors.manager import ExtractorManager
     from airflow.utils.state import TaskInstanceState
 
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     pipeline = settings()
     land = capture_dag(pipeline).get_task("land")
@@ -65,7 +65,7 @@ def test_a_run_of_apply_counts_for_each_table_what_the_lake_has_not_as_oracle_do
     pytest.importorskip("airflow.providers.openlineage")
     from openlineage.client.serde import Serde
 
-    from pipelines.airflow.apply import apply_dag
+    from redolake.airflow.apply import apply_dag
 
     pipeline = settings()
     record, lake = apply_dag(pipeline).get_task("record"), files("/lake/shop/orders")

@@ -43,7 +43,7 @@ def test_an_ordinary_word_would_hide_parts_of_paths(tmp_path, monkeypatch):
     monkeypatch.setattr(services, "PASSWORD", "oracle")
     environment = Services(tmp_path, 1521, 15002, 8080).airflow_environment()
 
-    assert "pipelines/source/***.py" in redacted(paths(), environment)
+    assert "pipelines/redolake/source/***.py" in redacted(paths(), environment)
 
 
 def test_the_first_day_makes_passwords_that_are_no_words():

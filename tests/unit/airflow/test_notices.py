@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pipelines.config import Pipeline, parse_configuration
-from pipelines.errors import ConfigurationError
+from redolake.config import Pipeline, parse_configuration
+from redolake.errors import ConfigurationError
 from tests.unit.airflow.test_dag_runs import LOST
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -25,7 +25,7 @@ def file_notifier(tmp_path, text):
 
 
 def test_a_task_that_fails_notifies_with_its_error(settings, steps, tmp_path, monkeypatch):
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", LOST)
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -49,7 +49,7 @@ def test_a_task_that_fails_notifies_with_its_error(settings, steps, tmp_path, mo
 def test_a_wrong_notifier_is_shown_in_place_of_its_pipelines_dags_and_leaves_the_others(
     settings, monkeypatch, tmp_path, setting, why
 ):
-    from pipelines.airflow.factory import BUILDERS, build_dags
+    from redolake.airflow.factory import BUILDERS, build_dags
 
     settings()
     file = tmp_path / "pipelines.yml"
@@ -58,7 +58,7 @@ def test_a_wrong_notifier_is_shown_in_place_of_its_pipelines_dags_and_leaves_the
     file.write_text(yaml.safe_dump({"pipelines": {"shop": body, "other": other}}))
     monkeypatch.setenv("REDOLAKE_CONFIG", str(file))
 
-    dags = build_dags(tmp_path / "redolake.py")
+    dags = build_dags(tmp_path / "redolake_dags.py")
 
     assert [dag for dag in dags if dag.startswith("other")] == ["other_misconfigured"]
     assert len([dag for dag in dags if dag.startswith("shop")]) == len(BUILDERS)
@@ -67,8 +67,8 @@ def test_a_wrong_notifier_is_shown_in_place_of_its_pipelines_dags_and_leaves_the
 
 
 def test_a_deadline_is_kept_with_names_only_and_needs_somebody_to_notify(settings, tmp_path):
-    from pipelines.airflow.apply import apply_dag
-    from pipelines.airflow.snapshot import snapshot_dag
+    from redolake.airflow.apply import apply_dag
+    from redolake.airflow.snapshot import snapshot_dag
 
     chosen = notified(settings, deadline_minutes=5, on_deadline=[file_notifier(tmp_path, "a secret")])
     (deadline,) = apply_dag(chosen).deadline

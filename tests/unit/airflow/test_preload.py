@@ -9,7 +9,7 @@ import pytest
 
 CHECK = """
 import sys, threading
-from pipelines.airflow.preload import MODULES, Preload
+from redolake.airflow.preload import MODULES, Preload
 sys.argv = ["airflow", *sys.argv[1:]]
 Preload().on_starting(component=object())
 print(all(name in sys.modules for name in MODULES), threading.active_count())
@@ -19,7 +19,7 @@ print(all(name in sys.modules for name in MODULES), threading.active_count())
 @pytest.fixture
 def preload():
     """Import it not before it is needed: with Airflow, which sets up logging and takes seconds."""
-    from pipelines.airflow import preload
+    from redolake.airflow import preload
 
     return preload
 
@@ -39,8 +39,8 @@ def test_other_processes_of_airflow_do_not():
 
 
 def test_a_module_that_cannot_be_imported_does_not_stop_the_scheduler(preload, monkeypatch, caplog):
-    monkeypatch.setattr(preload, "MODULES", ("pipelines.no_such_module", "json"))
+    monkeypatch.setattr(preload, "MODULES", ("redolake.no_such_module", "json"))
 
     preload.preload()
 
-    assert [record.getMessage() for record in caplog.records] == ["pipelines.no_such_module is not imported ahead"]
+    assert [record.getMessage() for record in caplog.records] == ["redolake.no_such_module is not imported ahead"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
+from redolake.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -71,7 +71,7 @@ OF_ORDERS, OF_LINES = [{"ID": "1"}, {"ID": "2"}], [{"ID": "9"}]
     ids=["list", "retry all", "retry two keys", "a separator in a key", "keys of no table", "no key", "not confirmed", "drop"],
 )  # fmt: skip
 def test_a_run_does_what_its_form_says_to_the_keys_that_are_open(run, answering, form, state, called):
-    from pipelines.airflow.quarantine import quarantine_dag
+    from redolake.airflow.quarantine import quarantine_dag
 
     states, _ = run(quarantine_dag, form)
 
@@ -79,7 +79,7 @@ def test_a_run_does_what_its_form_says_to_the_keys_that_are_open(run, answering,
 
 
 def test_a_key_that_is_still_wrong_fails_the_run_after_the_others_are_done(run, answering, caplog):
-    from pipelines.airflow.quarantine import quarantine_dag
+    from redolake.airflow.quarantine import quarantine_dag
 
     answering.answers("retry_quarantine", lambda table, keys: WorkedOff(table, 9, (), {'{"ID":"1"}': "still too long"}))
 
@@ -90,7 +90,7 @@ def test_a_key_that_is_still_wrong_fails_the_run_after_the_others_are_done(run, 
 
 
 def test_a_drop_without_a_confirmation_asks_with_each_key_and_drops_those_that_were_shown(settings, answering):
-    from pipelines.airflow.quarantine import question
+    from redolake.airflow.quarantine import question
 
     pipeline = settings()
     chosen = {"choice": "drop", "tables": ["SHOP.ORDERS"], "keys": None, "reason": "old", "confirm": None}

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import Finding
-from pipelines.reconcile.redo_loss import ErrorReport
-from pipelines.steps.apply.transactions import DropCost, TransactionList
-from pipelines.steps.checks.doctor_report import DoctorReport
-from pipelines.steps.ranges.close_gap import ClosingTable, GapClosing
-from pipelines.steps.recovery.recover import RecoveryReport, recovery_text
-from pipelines.steps.shared.status import DeclaredGapReport, GapTransaction
-from pipelines.values.redo import Position
-from pipelines.window.recovery_options import Choice
+from redolake.errors import Finding
+from redolake.reconcile.redo_loss import ErrorReport
+from redolake.steps.apply.transactions import DropCost, TransactionList
+from redolake.steps.checks.doctor_report import DoctorReport
+from redolake.steps.ranges.close_gap import ClosingTable, GapClosing
+from redolake.steps.recovery.recover import RecoveryReport, recovery_text
+from redolake.steps.shared.status import DeclaredGapReport, GapTransaction
+from redolake.values.redo import Position
+from redolake.window.recovery_options import Choice
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -42,7 +42,7 @@ def recovery(steps):
 
 
 def test_a_look_fails_while_redo_is_lost_and_changes_nothing(run, recovery):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     states, ran = run(recover_dag)
 
@@ -52,7 +52,7 @@ def test_a_look_fails_while_redo_is_lost_and_changes_nothing(run, recovery):
 
 
 def test_the_form_names_its_own_choices_and_a_terminal_the_commands():
-    from pipelines.airflow.recover import in_form
+    from redolake.airflow.recover import in_form
 
     offered = ("restore", "snapshot", "gap", "position", "connection", "new-pipeline")
     found = replace(look(True), choices=tuple(Choice(name, "what", "costs", f"redolake {name}") for name in offered))
@@ -66,7 +66,7 @@ def test_the_form_names_its_own_choices_and_a_terminal_the_commands():
 
 
 def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": "restored"})
 
@@ -76,7 +76,7 @@ def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
 
 @pytest.mark.parametrize(("choice", "written"), [("snapshot", "shop2"), ("gap", "shopp"), ("position", "yes")])
 def test_a_choice_that_is_confirmed_by_another_text_is_refused(run, recovery, choice, written):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": choice, "reason": "lost", "scn": 5, "confirm": written})
 
@@ -85,7 +85,7 @@ def test_a_choice_that_is_confirmed_by_another_text_is_refused(run, recovery, ch
 
 
 def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop"})
 
@@ -97,7 +97,7 @@ def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
 def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, monkeypatch, tmp_path):
     from airflow.sdk.definitions.xcom_arg import XComArg
 
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     pipeline = settings()
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -125,7 +125,7 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     ids=["list", "show", "not confirmed", "drop"],
 )
 def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, steps, form, state, called):
-    from pipelines.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.drop_transaction import drop_transaction_dag
 
     steps.answers("list_transactions", TransactionList(None, (), ()))
     steps.answers("look_up_transaction", DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7}))
@@ -140,7 +140,7 @@ def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, st
 
 
 def test_doctor_fails_with_the_errors_alone(run, steps):
-    from pipelines.airflow.doctor import doctor_dag
+    from redolake.airflow.doctor import doctor_dag
 
     errors = (Finding("database FREE", "runs in NOARCHIVELOG mode", "ALTER DATABASE ARCHIVELOG"), Finding("x", "y", "", "note"))
     steps.answers("examine", DoctorReport(False, errors, (), ()))
@@ -155,7 +155,7 @@ def test_doctor_fails_with_the_errors_alone(run, steps):
     ("choice", "why_not", "state"), [("closing", "", "success"), ("close", "", "success"), ("close", "a DDL", "failed")]
 )
 def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_it_is(run, recovery, choice, why_not, state):
-    from pipelines.airflow.recover import recover_dag
+    from redolake.airflow.recover import recover_dag
 
     table = ClosingTable("SHOP.ORDERS", is_closed=not why_not, why_not=why_not)
     recovery.answers("close_gap", GapClosing("shop", 10, 20, 1, 0, 2, 9, tables=(table,)))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.steps.proof.repair import RepairedTable
+from redolake.steps.proof.repair import RepairedTable
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -23,7 +23,7 @@ def repaired(steps: SimpleNamespace, **differs: bool) -> None:
 
 
 def test_each_table_of_the_form_is_repaired_with_its_reason(run, steps):
-    from pipelines.airflow.repair import repair_dag
+    from redolake.airflow.repair import repair_dag
 
     repaired(steps)
     states, ran = run(repair_dag, FORM)
@@ -35,7 +35,7 @@ def test_each_table_of_the_form_is_repaired_with_its_reason(run, steps):
 
 
 def test_rows_that_still_differ_fail_the_run_after_all_tables_were_repaired(run, steps):
-    from pipelines.airflow.repair import repair_dag
+    from redolake.airflow.repair import repair_dag
 
     repaired(steps, ORDERS=True)
     states, _ = run(repair_dag, FORM)

@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from pipelines.context import open_context
-from pipelines.errors import RedoNotUnderstood, SourceBusy
-from pipelines.records.batches.spec import BatchSpec
-from pipelines.records.codec import encode
-from pipelines.records.jobs import JobFailure
-from pipelines.steps.shared import leases as leases_steps
-from pipelines.steps.shared.leases import take_apply_lease
+from redolake.context import open_context
+from redolake.errors import RedoNotUnderstood, SourceBusy
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.codec import encode
+from redolake.records.jobs import JobFailure
+from redolake.steps.shared import leases as leases_steps
+from redolake.steps.shared.leases import take_apply_lease
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 TERMINAL = RedoNotUnderstood("the carry-over names a file that is not there", cure="restore it", file="/l/x.parquet")
@@ -23,7 +23,7 @@ TRANSIENT = SourceBusy("the cluster is full", cure="wait")
 @pytest.fixture
 def spec(settings, tmp_path):
     """Return a pipeline with a ledger, and the path of a spec written under its lease."""
-    from pipelines.config import LedgerSettings
+    from redolake.config import LedgerSettings
 
     pipeline = settings("submit").model_copy(update={"ledger": LedgerSettings(url=f"sqlite:///{tmp_path}/ledger.db")})
     with open_context(pipeline) as context:
@@ -36,14 +36,14 @@ def spec(settings, tmp_path):
 @pytest.fixture
 def submit(spec, monkeypatch, tmp_path):
     """Return `submit(script)`, which runs the task with that shell script as spark-submit and returns its arguments."""
-    import pipelines.host.runtime
-    from pipelines.airflow import spark
+    import redolake.host.runtime
+    from redolake.airflow import spark
 
-    session = type(sys)("pipelines.apply.spark.session")
+    session = type(sys)("redolake.apply.spark.session")
     session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
-    monkeypatch.setitem(sys.modules, "pipelines.apply.spark.session", session)
-    monkeypatch.setattr(pipelines.host.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
-    monkeypatch.setattr(pipelines.host.runtime, "find_java", lambda: "/java/home")
+    monkeypatch.setitem(sys.modules, "redolake.apply.spark.session", session)
+    monkeypatch.setattr(redolake.host.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
+    monkeypatch.setattr(redolake.host.runtime, "find_java", lambda: "/java/home")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))  # whose bin/ comes first on the task's PATH
     for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):
         monkeypatch.setenv(name, os.environ.get(name, ""))
@@ -63,7 +63,7 @@ def submit(spec, monkeypatch, tmp_path):
 
 def failing(error, code):
     """Return a script that writes the job's error where the job would, and ends with that exit code."""
-    from pipelines.errors import Terminal
+    from redolake.errors import Terminal
 
     return f"cat > \"$last\" <<'END'\n{encode(JobFailure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
 
@@ -111,8 +111,8 @@ def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(subm
     monkeypatch.setattr(leases_steps, "RENEW_EVERY_SECONDS", 0.01)
     taker = f"""
 from datetime import timedelta
-from pipelines.ledger import open_ledger
-from pipelines.context import now
+from redolake.ledger import open_ledger
+from redolake.context import now
 in_an_hour = now() + timedelta(hours=1)
 ledger = open_ledger("sqlite:///{tmp_path}/ledger.db", "shop", lambda: in_an_hour)
 ledger.lease("apply/shop", "somebody else", 60)

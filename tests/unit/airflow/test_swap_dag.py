@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.steps.ranges.swap import SwappedTable
+from redolake.steps.ranges.swap import SwappedTable
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -26,7 +26,7 @@ FORM = {"tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"], "reason": "a bug", "dry_r
     ],
 )
 def test_each_table_is_swapped_with_the_named_copy_or_with_what_the_last_swap_has_kept(run, steps, form, state, copy):
-    from pipelines.airflow.swap import swap_dag
+    from redolake.airflow.swap import swap_dag
 
     executed = not form.get("dry_run")
     kept = "199-7-replaced" if executed else ""

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.config import Retry
-from pipelines.errors import SourceUnavailable
-from pipelines.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
-from pipelines.steps.shared.wait import AwaitedLog, log_overdue
+from redolake.config import Retry
+from redolake.errors import SourceUnavailable
+from redolake.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
+from redolake.steps.shared.wait import AwaitedLog, log_overdue
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -29,7 +29,7 @@ def waiting(until=60, every=0.001):
     """Return the trigger as the triggerer builds it from its serialised form, as after a restart."""
     from airflow.sdk._shared.module_loading import import_string
 
-    from pipelines.airflow.triggers import ArchivedLogTrigger
+    from redolake.airflow.triggers import ArchivedLogTrigger
 
     made = ArchivedLogTrigger("shop", "shop_oracle", asdict(AWAITED), every, in_minutes(until))
     path, kept = made.serialize()
@@ -56,7 +56,7 @@ def in_turn(*answers):
 def test_a_trigger_stores_only_numbers_and_names(steps):
     path, kept = waiting().serialize()
 
-    assert path == "pipelines.airflow.triggers.ArchivedLogTrigger"
+    assert path == "redolake.airflow.triggers.ArchivedLogTrigger"
     assert kept["awaited"] == asdict(AWAITED)
     assert "hidden-word" not in json.dumps(kept)
 
@@ -127,7 +127,7 @@ def test_an_error_of_the_source_ends_the_trigger_and_is_left_to_the_task(steps):
 @pytest.fixture
 def run(settings, steps, monkeypatch, tmp_path):
     """Return `run(**changes)`, which runs the capture DAG with its trigger in this process."""
-    from pipelines.airflow.capture import capture_dag
+    from redolake.airflow.capture import capture_dag
 
     pipeline = settings()
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -186,7 +186,7 @@ def deferred(operator, awaited, event):
 def test_the_same_log_keeps_its_deadline_and_another_gets_a_new_one(settings, steps):
     from airflow.sdk.exceptions import AirflowFailException
 
-    from pipelines.airflow.waiting import PlanWindow
+    from redolake.airflow.waiting import PlanWindow
 
     steps.log_overdue = log_overdue
     operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_max_minutes": 30}))
@@ -219,7 +219,7 @@ def test_an_outage_is_one_waiting_run_that_goes_on_when_the_source_answers(run, 
 
 
 def test_the_pauses_between_looks_at_a_source_double_up_to_the_longest(steps, monkeypatch):
-    from pipelines.airflow.triggers import SourceTrigger
+    from redolake.airflow.triggers import SourceTrigger
 
     slept = []
 
@@ -227,7 +227,7 @@ def test_the_pauses_between_looks_at_a_source_double_up_to_the_longest(steps, mo
         slept.append(round(seconds))
 
     steps.answers("is_source_back", in_turn(False, False, False, False, True))
-    monkeypatch.setattr("pipelines.airflow.triggers.asyncio.sleep", sleep)
+    monkeypatch.setattr("redolake.airflow.triggers.asyncio.sleep", sleep)
 
     said = fired(SourceTrigger("shop", "shop_oracle", 1, 5, in_minutes(60)))["because"]
 

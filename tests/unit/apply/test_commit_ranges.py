@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.apply.commit_ranges import ddl_scns, known_versions, plan_commit_ranges, stop_scn
-from pipelines.apply.delta.merge import NO_ROW, merge_sql
-from pipelines.apply.target import KeyRange, NetColumns, TargetColumn
-from pipelines.errors import InvariantBroken, SchemaConflict
-from pipelines.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from pipelines.values.target_options import DELETED, TargetOptions
+from redolake.apply.commit_ranges import ddl_scns, known_versions, plan_commit_ranges, stop_scn
+from redolake.apply.delta.merge import NO_ROW, merge_sql
+from redolake.apply.target import KeyRange, NetColumns, TargetColumn
+from redolake.errors import InvariantBroken, SchemaConflict
+from redolake.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.target_options import DELETED, TargetOptions
 
 BATCH = ScnRange(Scn(100), Scn(200))
 T = TableId("S", "T")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.values.logminer import NO_ROWID
-from pipelines.values.redo import Operation
+from redolake.values.logminer import NO_ROWID
+from redolake.values.redo import Operation
 from tests.generated.redo_history import History
 from tests.references.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
 

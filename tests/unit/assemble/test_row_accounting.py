@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.assemble.input_counts import InputCounts
-from pipelines.assemble.row_accounting import Problem, RowAccounting, check_balance
-from pipelines.errors import InvariantBroken
-from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
-from pipelines.records.batches.spec import LandedWindow
-from pipelines.values.table import TableId
+from redolake.assemble.input_counts import InputCounts
+from redolake.assemble.row_accounting import Problem, RowAccounting, check_balance
+from redolake.errors import InvariantBroken
+from redolake.records.batches.manifest import CARRIED_IN, RowAccount
+from redolake.records.batches.spec import LandedWindow
+from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "ORDERS")
 WINDOWS = [LandedWindow("first", 10, 20, ()), LandedWindow("second", 20, 30, ())]

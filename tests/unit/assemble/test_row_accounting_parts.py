@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pipelines.assemble.input_counts import InputCounts
-from pipelines.assemble.row_accounting import RowAccounting
-from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION
-from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
-from pipelines.records.batches.spec import LandedWindow
+from redolake.assemble.input_counts import InputCounts
+from redolake.assemble.row_accounting import RowAccounting
+from redolake.assemble.transactions import APPLIED, BEFORE_POSITION
+from redolake.records.batches.manifest import CARRIED_IN, RowAccount
+from redolake.records.batches.spec import LandedWindow
 
 
 def test_changes_that_were_filtered_or_quarantined_are_terms_of_their_window_and_it_balances() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble.row_accounting import Problem, account_rows
+from redolake.assemble.row_accounting import Problem, account_rows
 
 SCHEMA = (
     "table_number int, range_number int, disposition string, carried boolean, window_start bigint, scn bigint, problem string, "

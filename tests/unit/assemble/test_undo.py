@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.assemble.undo import match_statements, match_undo, stop_taken_back
-from pipelines.values.logminer import NO_ROWID, Mined
+from redolake.assemble.undo import match_statements, match_undo, stop_taken_back
+from redolake.values.logminer import NO_ROWID, Mined
 
 INSERT, DELETE, UPDATE, WRITE = 1, 2, 3, 10
 INVERSE = {INSERT: DELETE, DELETE: INSERT, UPDATE: UPDATE}

@@ -12,25 +12,25 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pipelines import __version__
-from pipelines.apply.verify.comparison import Difference
-from pipelines.cli import app, output
-from pipelines.host.progress import Progress, count_rows
-from pipelines.reconcile.dropped_transactions import DropReport
-from pipelines.reconcile.redo_loss import ErrorReport
-from pipelines.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
-from pipelines.steps.proof.verify import NotCompared, TableComparison, Verification
-from pipelines.steps.ranges.dry_run import BackfillPlan
-from pipelines.steps.ranges.range_ends import RangeEnd
-from pipelines.steps.ranges.shadows import BackfillOutcome, PreparedBackfill, RecordedBackfill
-from pipelines.steps.recovery.recover import RecoveryReport
-from pipelines.steps.run import RunOutcome
-from pipelines.steps.shared.status import DeclaredGapReport, Status, TableStatus, WindowReport
-from pipelines.steps.shown.schema_versions import ColumnReport, VersionReport
-from pipelines.steps.snapshots.load import LoadedSnapshot
-from pipelines.steps.snapshots.read import TableSnapshot
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn
+from redolake import __version__
+from redolake.apply.verify.comparison import Difference
+from redolake.cli import app, output
+from redolake.host.progress import Progress, count_rows
+from redolake.reconcile.dropped_transactions import DropReport
+from redolake.reconcile.redo_loss import ErrorReport
+from redolake.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
+from redolake.steps.ranges.dry_run import BackfillPlan
+from redolake.steps.ranges.range_ends import RangeEnd
+from redolake.steps.ranges.shadows import BackfillOutcome, PreparedBackfill, RecordedBackfill
+from redolake.steps.recovery.recover import RecoveryReport
+from redolake.steps.run import RunOutcome
+from redolake.steps.shared.status import DeclaredGapReport, Status, TableStatus, WindowReport
+from redolake.steps.shown.schema_versions import ColumnReport, VersionReport
+from redolake.steps.snapshots.load import LoadedSnapshot
+from redolake.steps.snapshots.read import TableSnapshot
+from redolake.values.redo import Position
+from redolake.values.scn import Scn
 
 SETTINGS = """
 pipelines:
@@ -142,8 +142,8 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
 
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
-    from pipelines import steps
-    from pipelines.steps.shared.status import Status, TableStatus
+    from redolake import steps
+    from redolake.steps.shared.status import Status, TableStatus
 
     text = """the redo cannot be decoded: a literal has no end: insert into "SHOP"."ORDERS"("ID") values ('[red]it' s');"""
     where = {"table": "SHOP.ORDERS", "scn": 150}
@@ -159,7 +159,7 @@ def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, mo
 
 
 def test_the_xid_of_an_open_transaction_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines import steps
+    from redolake import steps
 
     began = "2026-01-02 03:04:05"
     found = OpenTransactionReport(3, "1234.56.7890123", 2, 281474976710655, began, 10**6, 10**9, "SHOP_OWNER", 3601)
@@ -185,8 +185,8 @@ def test_no_secret_shows_in_what_a_command_prints(settings: Path) -> None:
 def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
     settings: Path, monkeypatch: pytest.MonkeyPatch, outcome: str, expected: int
 ) -> None:
-    from pipelines import steps
-    from pipelines.steps.run import RunOutcome
+    from redolake import steps
+    from redolake.steps.run import RunOutcome
 
     result = RunOutcome(0, 0, outcome, "redo thread 2: log 57 is switched", [])
     monkeypatch.setattr(steps, "run_pipeline", lambda *_, **__: result)
@@ -215,7 +215,7 @@ def test_recover_takes_one_option_and_asks_for_confirmation(settings: Path, opti
 def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipelines import steps
+    from redolake import steps
 
     found = DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7})
     drop = DropReport(3, "3.12.45", 2, 150, None, 7, 90, None, "forgotten", "ada", "now", "open", None, found.tables, ())
@@ -255,7 +255,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
 def test_verbose_logs_what_the_stages_do(settings: Path, options: list[str], level: str) -> None:
     run(*options, "validate", "--config", str(settings))
 
-    assert logging.getLevelName(logging.getLogger("pipelines").level) == level
+    assert logging.getLevelName(logging.getLogger("redolake").level) == level
 
 
 EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
@@ -282,7 +282,7 @@ def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
     verdict: str,
 ) -> None:
     found = Verification(not not_compared and DIFFERING not in compared, compared, (), (), not_compared)
-    monkeypatch.setattr("pipelines.steps.verify_tables", lambda *_, **__: found)
+    monkeypatch.setattr("redolake.steps.verify_tables", lambda *_, **__: found)
 
     ended, output = run("verify", "--config", str(settings))
 
@@ -296,7 +296,7 @@ def test_verify_shows_values_only_where_asked(
 ) -> None:
     differing = replace(DIFFERING, samples=(Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None)))
     found = Verification(False, (differing,), (), ())
-    monkeypatch.setattr("pipelines.steps.verify_tables", lambda *_, **__: found)
+    monkeypatch.setattr("redolake.steps.verify_tables", lambda *_, **__: found)
 
     _, printed = run("verify", *options, "--config", str(settings), "--output", output)
 
@@ -308,8 +308,8 @@ def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
     version = VersionReport(
         "SHOP.T", 200, None, "confirmed", "ALTER TABLE t ADD\n note NUMBER", "ANN", ("added NOTE NUMBER",), (column,)
     )
-    monkeypatch.setattr("pipelines.steps.list_versions", lambda *_: (version,))
-    monkeypatch.setattr("pipelines.steps.schema_at", lambda *_: version)
+    monkeypatch.setattr("redolake.steps.list_versions", lambda *_: (version,))
+    monkeypatch.setattr("redolake.steps.schema_at", lambda *_: version)
 
     _, log = run("schema", "log", "SHOP.T", "--config", str(settings))
     _, at = run("schema", "at", "SHOP.T", "250", "--config", str(settings))
@@ -362,7 +362,7 @@ LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(
     ],
 )
 def test_the_time_of_an_scn_is_shown_beside_it(settings, monkeypatch, step, result, command):
-    monkeypatch.setattr(f"pipelines.steps.{step}", lambda *_, **__: result)
+    monkeypatch.setattr(f"redolake.steps.{step}", lambda *_, **__: result)
     monkeypatch.setattr(output.console, "_width", 200)
 
     _, printed = run(*command, "--config", str(settings))

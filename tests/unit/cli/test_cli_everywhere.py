@@ -15,12 +15,12 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.errors import ConfigurationError
-from pipelines.land import layout
-from pipelines.land.landing import Landing
-from pipelines.records.handover import FirstPosition
-from pipelines.values.redo import Encoding
+from redolake.cli import app
+from redolake.errors import ConfigurationError
+from redolake.land import layout
+from redolake.land.landing import Landing
+from redolake.records.handover import FirstPosition
+from redolake.values.redo import Encoding
 from tests.states.cockpit_ledger import CockpitLedger
 
 
@@ -146,7 +146,7 @@ def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kin
 
 
 def test_times_stand_beside_scns(running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.cli.output.console.width", 200)  # fixed at the import where COLUMNS is set, as by xdist
+    monkeypatch.setattr("redolake.cli.output.console.width", 200)  # fixed at the import where COLUMNS is set, as by xdist
     for name in ("status", "tables"):
         assert re.search(r"SHOP\.ORDERS +│ live +│ +2013999 │ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", run(name, running).stdout), name
 

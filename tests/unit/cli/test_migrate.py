@@ -11,11 +11,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.land import layout
-from pipelines.land.landing import Landing
-from pipelines.records.handover import FirstPosition
-from pipelines.values.redo import Encoding
+from redolake.cli import app
+from redolake.land import layout
+from redolake.land.landing import Landing
+from redolake.records.handover import FirstPosition
+from redolake.values.redo import Encoding
 from tests.contract.newer import NEWER, RELEASED, contents_of, forget, make_unversioned, newer_redolake, run_in
 from tests.states.cockpit_ledger import CockpitLedger
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.decode import choice
-from pipelines.host import runtime
+from redolake.cli import app
+from redolake.decode import choice
+from redolake.host import runtime
 
 
 def run(*words: str) -> Any:

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import RenderableType
 
-from pipelines.cli.output import column_widths, console, grid
-from pipelines.cli.quarantine import quarantine_text
-from pipelines.cli.stats import StatsBy, stats_text
-from pipelines.ledger.batch_stats import RowStats
-from pipelines.steps.proof.quarantine import QuarantinedChange, QuarantineList
-from pipelines.steps.shown.stats import BatchStats, PipelineStats, TableStats
+from redolake.cli.output import column_widths, console, grid
+from redolake.cli.quarantine import quarantine_text
+from redolake.cli.stats import StatsBy, stats_text
+from redolake.ledger.batch_stats import RowStats
+from redolake.steps.proof.quarantine import QuarantinedChange, QuarantineList
+from redolake.steps.shown.stats import BatchStats, PipelineStats, TableStats
 
 AT = datetime(2026, 5, 1, 10, 4, 20, tzinfo=UTC)
 ROWS = {"landed": 190_000, "applied": 60_000, "filtered": 2, "quarantined": 1, "undone": 4, "before_position": 40, "held": 9}
@@ -24,7 +24,7 @@ FOUND = PipelineStats(
 
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.cli.output.console.width", 80)
+    monkeypatch.setattr("redolake.cli.output.console.width", 80)
 
 
 def shown(what: RenderableType) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.cli.output import Output as Form
-from pipelines.cli.output import console, findings_text, grid, print_alert, print_error, print_progress, show
-from pipelines.cli.quarantine import quarantine_text
-from pipelines.errors import Finding
-from pipelines.steps.proof.quarantine import QuarantinedChange, QuarantineList
+from redolake.cli.output import Output as Form
+from redolake.cli.output import console, findings_text, grid, print_alert, print_error, print_progress, show
+from redolake.cli.quarantine import quarantine_text
+from redolake.errors import Finding
+from redolake.steps.proof.quarantine import QuarantinedChange, QuarantineList
 
 HOSTILE = ("[red]x", "[/]", "[link=https://a.b]x", ":warning:", "a\x1b]0;title", "a\x9b2Jb", "a\u202eb", "a\\[b]")
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.cockpit import read_overview
-from pipelines.cockpit.render import POLICY, Pages, static_file
+from redolake.cockpit import read_overview
+from redolake.cockpit.render import POLICY, Pages, static_file
 from tests.fixtures.browser import browser
 from tests.states.cockpit_ledger import CockpitLedger
 

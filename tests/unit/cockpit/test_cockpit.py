@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from pipelines.cockpit import Overview, read_overview
-from pipelines.cockpit.metrics import prometheus_text
-from pipelines.cockpit.overview import account_parts
-from pipelines.cockpit.render import Pages
-from pipelines.config import Pipeline
-from pipelines.ledger.store import checked_url
-from pipelines.records.codec import to_body
-from pipelines.records.proofs import ProvedHistory
-from pipelines.records.shown_facts import HistoryFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
-from pipelines.steps.shared.status import read_status
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn
-from pipelines.values.table import TableId
+from redolake.cockpit import Overview, read_overview
+from redolake.cockpit.metrics import prometheus_text
+from redolake.cockpit.overview import account_parts
+from redolake.cockpit.render import Pages
+from redolake.config import Pipeline
+from redolake.ledger.store import checked_url
+from redolake.records.codec import to_body
+from redolake.records.proofs import ProvedHistory
+from redolake.records.shown_facts import HistoryFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
+from redolake.steps.shared.status import read_status
+from redolake.values.redo import Position
+from redolake.values.scn import Scn
+from redolake.values.table import TableId
 from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.cli.output import console
-from pipelines.cockpit.metrics import HELP
+from redolake.cli import app
+from redolake.cli.output import console
+from redolake.cockpit.metrics import HELP
 from tests.states.cockpit_ledger import CockpitLedger
 
 SAMPLE = re.compile(r'([a-z_]+)\{([a-z_]+="[^"\n]*"(?:,[a-z_]+="[^"\n]*")*)\} (-?[0-9.e+-]+)')

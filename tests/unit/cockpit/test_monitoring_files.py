@@ -16,10 +16,10 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
-from pipelines.cli.metrics_server import metrics_server
-from pipelines.cockpit.metrics import HELP
-from pipelines.cockpit.values import State
-from pipelines.errors import LedgerUnavailable
+from redolake.cli.metrics_server import metrics_server
+from redolake.cockpit.metrics import HELP
+from redolake.cockpit.values import State
+from redolake.errors import LedgerUnavailable
 
 DOCKER = Path(__file__).parents[3] / "docker"
 RULES = DOCKER / "prometheus" / "redolake-alerts.yml"

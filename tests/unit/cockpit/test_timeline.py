@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.cockpit.render import CHART, account_text
-from pipelines.cockpit.timeline import timeline_of
-from pipelines.cockpit.values import AccountPart, WindowLine
+from redolake.cockpit.render import CHART, account_text
+from redolake.cockpit.timeline import timeline_of
+from redolake.cockpit.values import AccountPart, WindowLine
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 APPLIED = WindowLine(

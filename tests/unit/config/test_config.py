@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy.engine import make_url
 
-from pipelines.config import parse_configuration
-from pipelines.config.spark import SparkSettings
-from pipelines.errors import ConfigurationError
-from pipelines.values.table import KeyPolicy
+from redolake.config import parse_configuration
+from redolake.config.spark import SparkSettings
+from redolake.errors import ConfigurationError
+from redolake.values.table import KeyPolicy
 
 GOOD = """
 pipelines:

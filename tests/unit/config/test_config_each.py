@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.config import parse_configuration, parse_each
-from pipelines.config.yaml_text import read_yaml
-from pipelines.errors import ConfigurationError
+from redolake.config import parse_configuration, parse_each
+from redolake.config.yaml_text import read_yaml
+from redolake.errors import ConfigurationError
 
 RIGHT = '{source: {connection: x}, landing: "/landing/%s", lake: "/lake/%s", tables: [SHOP.ORDERS]}'
 

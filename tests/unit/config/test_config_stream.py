@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.config import parse_configuration
-from pipelines.errors import ConfigurationError
+from redolake.config import parse_configuration
+from redolake.errors import ConfigurationError
 
 STREAM = "kind: openlogreplicator, address: 'localhost:5000', database: DB"
 

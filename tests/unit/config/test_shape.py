@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.config import parse_configuration
-from pipelines.config.expressions import uses, with_ids
-from pipelines.config.mapping import ShapedColumn, by_column, of_column
-from pipelines.errors import ConfigurationError
-from pipelines.values.table import TableId
+from redolake.config import parse_configuration
+from redolake.config.expressions import uses, with_ids
+from redolake.config.mapping import ShapedColumn, by_column, of_column
+from redolake.errors import ConfigurationError
+from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "PEOPLE")
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 TYPES = {
     "NUMBER": OracleType("NUMBER", 22),

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from pipelines.decode import choice
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled import jit
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.steps.checks.doctor import decoding_notes
-from pipelines.values.delivery import PLAIN, Assembled
+from redolake.decode import choice
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled import jit
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.steps.checks.doctor import decoding_notes
+from redolake.values.delivery import PLAIN, Assembled
 
 
 @pytest.fixture(autouse=True)
@@ -59,13 +59,13 @@ def test_decoding_without_the_kernels_is_reported_once(monkeypatch, caplog, vari
 
 def test_the_kernels_that_set_up_has_kept_are_found_again_and_not_those_of_another_folder(tmp_path):
     """Set-up has compiled them already, so that compiling them again costs nothing unless they have changed since."""
-    ask = "from pipelines.decode.compiled import changes, jit; print(jit.is_kept())"
+    ask = "from redolake.decode.compiled import changes, jit; print(jit.is_kept())"
 
     def run(*arguments, **variables):
         environment = {**os.environ, **variables}
         return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
 
-    run("-c", "from pipelines.decode.compile_ahead import compile_ahead; compile_ahead()")
+    run("-c", "from redolake.decode.compile_ahead import compile_ahead; compile_ahead()")
 
     assert run("-c", ask) == "True\n"
     assert run("-c", ask, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled import changes as compiled
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled import changes as compiled
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.generated.hunts import EXAMPLES
 from tests.unit.decode.redo_text import conditions, delete, insert, redo_batch, table, timestamp, update, version
 from tests.unit.decode.test_round_trip import TYPES, WORDS, changes, place_id, statements
@@ -181,8 +181,8 @@ def test_a_batch_may_be_empty_or_without_any_text():
 
 
 def test_more_new_separators_than_are_learnt_at_once_are_all_learnt(monkeypatch):
-    monkeypatch.setattr("pipelines.decode.compiled.locate._UNKNOWN_AT_ONCE", 3)
-    monkeypatch.setattr("pipelines.decode.compiled.known.MAX_SEPARATORS", 40)
+    monkeypatch.setattr("redolake.decode.compiled.locate._UNKNOWN_AT_ONCE", 3)
+    monkeypatch.setattr("redolake.decode.compiled.known.MAX_SEPARATORS", 40)
     rows = [(1, insert(["ID", "NAME"], [f"'{n}'", "'x'"], head=f'"S"."T{n}"')) for n in range(30)]
 
     assert {row["n12"] for _ in range(2) for row in same(redo_batch(*rows), ORDERS)} == {"x"}

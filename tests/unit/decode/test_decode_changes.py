@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.decode.changes import changes_schema, decode_changes
-from pipelines.errors import SchemaConflict
-from pipelines.values.table import Column, IgnoredColumn, OracleType
+from redolake.decode.changes import changes_schema, decode_changes
+from redolake.errors import SchemaConflict
+from redolake.values.table import Column, IgnoredColumn, OracleType
 from tests.unit.decode.redo_text import (
     TYPES,
     conditions,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type, why_refused
-from pipelines.decode.datatypes.datetime import datetime_text
-from pipelines.decode.datatypes.number import number_text
-from pipelines.errors import ConfigurationError, SchemaConflict
-from pipelines.values.redo import Encoding
-from pipelines.values.table import ColumnChoice, OracleType
+from redolake.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type, why_refused
+from redolake.decode.datatypes.datetime import datetime_text
+from redolake.decode.datatypes.number import number_text
+from redolake.errors import ConfigurationError, SchemaConflict
+from redolake.values.redo import Encoding
+from redolake.values.table import ColumnChoice, OracleType
 from tests.unit.decode.redo_text import TYPES, datetime_bytes, number, number_bytes
 
 WIDE = Context(prec=400)

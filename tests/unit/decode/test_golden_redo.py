@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.decode.changes import decode_changes
+from redolake.decode.changes import decode_changes
 from tests.unit.decode.redo_text import redo_batch, table
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "redo"

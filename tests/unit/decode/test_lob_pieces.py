@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_changes, decode_pieces
-from pipelines.decode.lob_pieces import LEFT_OUT, parse_piece
-from pipelines.values.delivery import as_shown, delivery_of
-from pipelines.values.logminer import CHARACTERS, CODE_UNITS, Mined
-from pipelines.values.redo import Operation
-from pipelines.values.table import ColumnChoice, IgnoredColumn
+from redolake.decode.changes import decode_changes, decode_pieces
+from redolake.decode.lob_pieces import LEFT_OUT, parse_piece
+from redolake.values.delivery import as_shown, delivery_of
+from redolake.values.logminer import CHARACTERS, CODE_UNITS, Mined
+from redolake.values.redo import Operation
+from redolake.values.table import ColumnChoice, IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.decode.test_lob_sql import DECLARED
 

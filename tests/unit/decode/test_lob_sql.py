@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.values.logminer import Mined
+from redolake.decode.changes import decode_changes
+from redolake.values.logminer import Mined
 from tests.unit.decode.redo_text import redo_batch, table
 
 PAPERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", BODY="VARCHAR2")  # ids 11, 12, 13

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.choice import decoder_of
-from pipelines.values.delivery import PLAIN
+from redolake.decode.changes import decode_changes
+from redolake.decode.choice import decoder_of
+from redolake.values.delivery import PLAIN
 from tests.unit.decode.redo_text import redo_batch, table
 
 DELETE, UPDATE = 2, 3

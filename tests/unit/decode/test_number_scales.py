@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.decode.datatypes import family_of, target_type, why_refused
-from pipelines.source.capture_findings import ConfiguredTable, capture_findings
-from pipelines.source.snapshot import select_item
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import Encoding
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.decode.datatypes import family_of, target_type, why_refused
+from redolake.source.capture_findings import ConfiguredTable, capture_findings
+from redolake.source.snapshot import select_item
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType, TableId
 from standin.engine.types.values import encode_number
 
 ALL = [OracleType("NUMBER", precision=p, scale=s) for p, s in product(range(1, 39), range(-84, 128))]

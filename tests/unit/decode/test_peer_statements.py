@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import redo_batch
 
 TEXT = OracleType("VARCHAR2", 400)

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from pipelines.decode.forms import Clause, Form, Verb
-from pipelines.decode.redo_sql import parse_redo_sql
-from pipelines.values.table import TableId
+from redolake.decode.forms import Clause, Form, Verb
+from redolake.decode.redo_sql import parse_redo_sql
+from redolake.values.table import TableId
 
 
 def said(parsed, row):
@@ -351,12 +351,12 @@ def test_slices_and_chunks_are_read_like_one_array(type_):
 
 
 def test_many_different_numbers_do_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("pipelines.decode.redo_sql.MAX_SEPARATORS", 20)
+    monkeypatch.setattr("redolake.decode.redo_sql.MAX_SEPARATORS", 20)
 
     for start in range(0, 200, 10):
         parsed = parse_redo_sql(pa.array([f'update "S"."T" set "A" = {i}' for i in range(start, start + 10)]))
         assert [said(parsed, i) for i in range(10)] == [{("SET", "A"): ("NUMBER", str(start + i))} for i in range(10)]
 
-    from pipelines.decode import redo_sql
+    from redolake.decode import redo_sql
 
     assert len(redo_sql._known) <= 30

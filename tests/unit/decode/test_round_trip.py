@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.decode.changes import decode_changes
-from pipelines.mine.mining import lower_case
-from pipelines.mine.pieces import PieceJoiner
-from pipelines.source.session import PINNED
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.mine.mining import lower_case
+from redolake.mine.pieces import PieceJoiner
+from redolake.source.session import PINNED
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from standin.engine.types.values import encoder_of
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Nls

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.decode.changes import decode_changes
-from pipelines.source.olr.settings import BLURRED, FORMAT
-from pipelines.source.session import PINNED
-from pipelines.values.redo import Encoding
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion, TypeRule
+from redolake.decode.changes import decode_changes
+from redolake.source.olr.settings import BLURRED, FORMAT
+from redolake.source.session import PINNED
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion, TypeRule
 from standin.engine.types.values import encoder_of
 from standin.intervals import DaySecond, YearMonth
 from standin.logminer.dictionary import ResolvedTable

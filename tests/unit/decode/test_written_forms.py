@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled import changes as compiled
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.decode.datatypes import family_of, target_type
-from pipelines.source.session import PINNED
-from pipelines.values.table import Column, OracleType
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled import changes as compiled
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.decode.datatypes import family_of, target_type
+from redolake.source.session import PINNED
+from redolake.values.table import Column, OracleType
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Forms, Nls
 from standin.logminer.statements import Layout, TableText
@@ -136,7 +136,7 @@ def test_what_may_lack_a_part_is_refused(decoder: str, kind: str, text: str) -> 
 
 def test_moments_of_all_forms_in_one_batch_are_cast_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{blank}2020-02-01 00:00:0{n}{f}" for n, f in enumerate(NO_FRACTION.values()) for blank in ("", " ")])
-    monkeypatch.setattr("pipelines.decode.datatypes.datetime.cast_each", None)
+    monkeypatch.setattr("redolake.decode.datatypes.datetime.cast_each", None)
 
     cast = family_of(OracleType("TIMESTAMP")).cast(texts, target_type(OracleType("TIMESTAMP")), None)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.values.table import Column, IgnoredColumn, OracleType, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.values.table import Column, IgnoredColumn, OracleType, TableVersion
 from tests.unit.decode.redo_text import redo_batch, update, version
 
 NUMBER = OracleType("NUMBER", 22, 9, 0)

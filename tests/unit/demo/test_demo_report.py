@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from demo.report import Report
-from pipelines.steps.proof.verify import TableComparison
-from pipelines.steps.shared.status import WindowReport
+from redolake.steps.proof.verify import TableComparison
+from redolake.steps.shared.status import WindowReport
 
 EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
 

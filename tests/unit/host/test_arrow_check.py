@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.apply.spark.failures import check_session
-from pipelines.errors import ConfigurationError
-from pipelines.host import arrow_check
-from pipelines.host.arrow_check import arrow_findings, check_arrow
-from pipelines.job.translation import translation
-from pipelines.mine.mining import mine_slice
-from pipelines.values.delivery import PLAIN
-from pipelines.values.redo import Encoding
+from redolake.apply.spark.failures import check_session
+from redolake.errors import ConfigurationError
+from redolake.host import arrow_check
+from redolake.host.arrow_check import arrow_findings, check_arrow
+from redolake.job.translation import translation
+from redolake.mine.mining import mine_slice
+from redolake.values.delivery import PLAIN
+from redolake.values.redo import Encoding
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_nothing_is_decoded_with_it_and_no_table_is_held() -> None:
     given: list[Any] = []
     frame: Any = SimpleNamespace(schema=[], mapInArrow=lambda work, _: given.append(work))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.job.translation.to_arrow_schema", lambda _: pa.schema([]))
-        patch.setattr("pipelines.job.translation.changes_schema", lambda *_: pa.schema([]))
+        patch.setattr("redolake.job.translation.to_arrow_schema", lambda _: pa.schema([]))
+        patch.setattr("redolake.job.translation.changes_schema", lambda *_: pa.schema([]))
         translation(Encoding(), show_row_data=False).decode(frame, SimpleNamespace(columns=()), PLAIN, {})
     (work,) = given
     with pytest.raises(ConfigurationError, match="pyarrow") as refused:

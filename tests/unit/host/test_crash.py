@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.host import crash
-from pipelines.host.crash import VARIABLE, kind_of
+from redolake.host import crash
+from redolake.host.crash import VARIABLE, kind_of
 
 PIPELINES = Path(crash.__file__).parents[1]
 
 WORK = """
 import sys
-from pipelines.host import crash
-from pipelines.land.files import Files
+from redolake.host import crash
+from redolake.land.files import Files
 files = Files(sys.argv[1])
 @crash.writer
 def publish():

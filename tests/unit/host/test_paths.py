@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.config.tables import Table
-from pipelines.host.paths import find_crowded, fold, segment, unfit_place, unfit_target
-from pipelines.land import layout
-from pipelines.values.table import TableId
+from redolake.config.tables import Table
+from redolake.host.paths import find_crowded, fold, segment, unfit_place, unfit_target
+from redolake.land import layout
+from redolake.values.table import TableId
 
 HOSTILE = [
     "..",

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from pipelines.host.pauses import growing_pauses
+from redolake.host.pauses import growing_pauses
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 from cryptography.x509.oid import NameOID
 
-from pipelines.errors import ConfigurationError
-from pipelines.host import runtime
+from redolake.errors import ConfigurationError
+from redolake.host import runtime
 
 
 def write_java(home, version=17, modules=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.errors import ConfigurationError
-from pipelines.host.secrets import check_of, find_key, read_key
-from pipelines.values.mapping import SecretName
+from redolake.errors import ConfigurationError
+from redolake.host.secrets import check_of, find_key, read_key
+from redolake.values.mapping import SecretName
 
 KEY = "p@ss/wörd, long enough"
 BY_CONNECTION = SecretName(connection="masks")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipelines.host import user_code
-from pipelines.host.try_user_code import try_function
-from pipelines.host.user_code import UserCodeFailed, call, call_for_rows, call_row_by_row, digest_of
+from redolake.host import user_code
+from redolake.host.try_user_code import try_function
+from redolake.host.user_code import UserCodeFailed, call, call_for_rows, call_row_by_row, digest_of
 
 MODULE = "tests.references.user_code"
 ROWS = pa.RecordBatch.from_pydict({"CUST_NM": ["ann", "bob", None], "NOTE": ["a", "bc", None]})

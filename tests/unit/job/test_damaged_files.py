@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.errors import LandingDamaged
-from pipelines.job.damaged_files import check_carried, check_redo, with_damage_held
-from pipelines.land.carried import COLUMNS, read_carried
-from pipelines.land.files import Files
-from pipelines.land.parquet import read_columns, write_parquet
-from pipelines.records.batches.spec import BatchSpec, LandedWindow, RereadFile, WholeFile
-from pipelines.records.file_digest import Digests
-from pipelines.values.landed_schema import LANDED_SCHEMA
+from redolake.errors import LandingDamaged
+from redolake.job.damaged_files import check_carried, check_redo, with_damage_held
+from redolake.land.carried import COLUMNS, read_carried
+from redolake.land.files import Files
+from redolake.land.parquet import read_columns, write_parquet
+from redolake.records.batches.spec import BatchSpec, LandedWindow, RereadFile, WholeFile
+from redolake.records.file_digest import Digests
+from redolake.values.landed_schema import LANDED_SCHEMA
 from tests.integration.spark.landing import AT, a_row
 from tests.integration.spark.specs import TABLE, batch_spec, task
 

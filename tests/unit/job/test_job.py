@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import SourceBusy
-from pipelines.job import job
-from pipelines.records.codec import decode
-from pipelines.records.jobs import JobFailure
+from redolake.errors import SourceBusy
+from redolake.job import job
+from redolake.records.codec import decode
+from redolake.records.jobs import JobFailure
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from pipelines.errors import LakeMissing, LakeRefused, LandingUnavailable
-from pipelines.job import lake as lake_module
-from pipelines.job.lake import LakeFiles, check_lake, check_usable
-from pipelines.land.files import Files
-from pipelines.records.lakes import LakePlace
+from redolake.errors import LakeMissing, LakeRefused, LandingUnavailable
+from redolake.job import lake as lake_module
+from redolake.job.lake import LakeFiles, check_lake, check_usable
+from redolake.land.files import Files
+from redolake.records.lakes import LakePlace
 from tests.fixtures.s3 import S3
 
 

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from pipelines.job import python_daemon
+from redolake.job import python_daemon
 
 START = """
-from pipelines.job import python_daemon
+from redolake.job import python_daemon
 python_daemon.UNUSED_SECONDS = python_daemon.CHECK_SECONDS = 0.05
 python_daemon.main()
 """

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.job.tables import FEW_ROWS, SMALL_BYTES, is_small
-from pipelines.records.batches.manifest import RowAccount
-from pipelines.records.batches.spec import TableTask, WholeFile
-from pipelines.values.table import Column, ColumnChoice, OracleType
+from redolake.job.tables import FEW_ROWS, SMALL_BYTES, is_small
+from redolake.records.batches.manifest import RowAccount
+from redolake.records.batches.spec import TableTask, WholeFile
+from redolake.values.table import Column, ColumnChoice, OracleType
 from tests.unit.records.samples import TASK
 
 NOTHING = RowAccount(landed=0, carried_in=0, rolled_back=0)

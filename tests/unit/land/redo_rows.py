@@ -6,10 +6,10 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogFile, Slice, Window
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import TableId
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import LogFile, Slice, Window
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 TABLES = {4711: ORDERS}

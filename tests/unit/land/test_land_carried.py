@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.land.carried import COLUMNS, read_carried
+from redolake.land.carried import COLUMNS, read_carried
 
 ROWS = [
     (3, "9.9.9", None, 1, "SHOP", "T", 7),

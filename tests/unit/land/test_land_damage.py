@@ -9,16 +9,16 @@ from unittest import mock
 
 import pytest
 
-from pipelines.errors import LandingConflict, LandingDamaged
-from pipelines.land import layout
-from pipelines.land.chain_rules import build_manifest
-from pipelines.land.files import Files
-from pipelines.land.landing import Landing
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.codec import decode
-from pipelines.records.windows import WindowManifest
-from pipelines.values.scn import Scn
-from pipelines.values.table import TableId
+from redolake.errors import LandingConflict, LandingDamaged
+from redolake.land import layout
+from redolake.land.chain_rules import build_manifest
+from redolake.land.files import Files
+from redolake.land.landing import Landing
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.codec import decode
+from redolake.records.windows import WindowManifest
+from redolake.values.scn import Scn
+from redolake.values.table import TableId
 from tests.support.killed import Killed
 from tests.unit.land.redo_rows import FIRST, ORDERS, SECOND, THREE, row, window, write
 from tests.unit.land.test_land_snapshots import TABLE, rows
@@ -158,7 +158,7 @@ def test_a_killed_replacement_is_repeated(landing: Landing, tmp_path: Path, nth:
         if len(passed) > nth + 4:  # after the new files, which nobody counts yet
             raise Killed(name)
 
-    with suppress(Killed), mock.patch("pipelines.host.crash.point", kill):
+    with suppress(Killed), mock.patch("redolake.host.crash.point", kill):
         mined_into_place(landing, "t2")
 
     made = mined_into_place(again(tmp_path), "t3")
@@ -181,7 +181,7 @@ def test_windows_are_given_up_from_the_newest_on_so_that_a_killed_attempt_leaves
             raise Killed(name)
 
     start = window().start_position
-    with suppress(Killed), mock.patch("pipelines.host.crash.point", kill):
+    with suppress(Killed), mock.patch("redolake.host.crash.point", kill):
         landing.windows.discard_from(start)
 
     left = [found.name for found in again(tmp_path).windows.after()]

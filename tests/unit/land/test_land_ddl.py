@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.land.landing import Landing
-from pipelines.values.table import TableId
+from redolake.land.landing import Landing
+from redolake.values.table import TableId
 from tests.unit.land.redo_rows import ORDERS, TABLES, row, window, write
 
 MIXED, STREET = TableId("SHOP", "Mixed Case"), TableId("SHOP", "STRAßE")

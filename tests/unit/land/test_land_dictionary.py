@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.land import dictionary, layout
-from pipelines.land.dictionary import Dictionary, Readings
-from pipelines.land.files import Files
-from pipelines.records.codec import encode
-from pipelines.records.dictionary import DictionaryReading
-from pipelines.values.scn import ChainPosition
+from redolake.land import dictionary, layout
+from redolake.land.dictionary import Dictionary, Readings
+from redolake.land.files import Files
+from redolake.records.codec import encode
+from redolake.records.dictionary import DictionaryReading
+from redolake.values.scn import ChainPosition
 from tests.unit.records.samples import TABLE
 
 

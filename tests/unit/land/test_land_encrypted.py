@@ -6,16 +6,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.errors import ConfigurationError, LandingDamaged
-from pipelines.host.encrypted_parquet import encryption_properties
-from pipelines.host.sealed_text import SealBroken, seal, unseal
-from pipelines.host.secrets import key_from
-from pipelines.land.landing import Landing
-from pipelines.land.parquet import read_columns
-from pipelines.records.snapshots import ChunkPlan
-from pipelines.values.chunks import Chunk
-from pipelines.values.mapping import SecretName
-from pipelines.values.table import TableId
+from redolake.errors import ConfigurationError, LandingDamaged
+from redolake.host.encrypted_parquet import encryption_properties
+from redolake.host.sealed_text import SealBroken, seal, unseal
+from redolake.host.secrets import key_from
+from redolake.land.landing import Landing
+from redolake.land.parquet import read_columns
+from redolake.records.snapshots import ChunkPlan
+from redolake.values.chunks import Chunk
+from redolake.values.mapping import SecretName
+from redolake.values.table import TableId
 from tests.unit.land.redo_rows import ORDERS, THREE, row, window, write
 
 FIRST_KEY, SECOND_KEY = "a key that nobody guesses", "another key that nobody guesses"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import FormatTooNew, LandingConflict
-from pipelines.land.landing import Landing
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.codec import decode, encode, from_body, to_body
-from pipelines.records.gaps import DeclaredGap
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
+from redolake.errors import FormatTooNew, LandingConflict
+from redolake.land.landing import Landing
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.codec import decode, encode, from_body, to_body
+from redolake.records.gaps import DeclaredGap
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
 from tests.unit.land.redo_rows import ORDERS, THREE, frame, row, window, write
 
 OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")

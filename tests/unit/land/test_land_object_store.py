@@ -10,10 +10,10 @@ import fsspec
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigurationError, LandingUnavailable, LandingUnwritable
-from pipelines.land import files
-from pipelines.land.files import Files
-from pipelines.land.parquet import write_parquet
+from redolake.errors import ConfigurationError, LandingUnavailable, LandingUnwritable
+from redolake.land import files
+from redolake.land.files import Files
+from redolake.land.parquet import write_parquet
 
 
 @pytest.fixture

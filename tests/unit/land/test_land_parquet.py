@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.land.files import Files
-from pipelines.land.parquet import GROUP_ROWS, write_parquet
+from redolake.land.files import Files
+from redolake.land.parquet import GROUP_ROWS, write_parquet
 
 MIB = 2**20
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.land.files import Files
-from pipelines.ledger import open_ledger
+from redolake.land.files import Files
+from redolake.ledger import open_ledger
 
 
 @pytest.fixture(autouse=True)

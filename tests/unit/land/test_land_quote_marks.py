@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.land import quote_marks as scanned
-from pipelines.land.quote_marks import quote_marks
-from pipelines.land.tally import SINGLE_QUOTE
+from redolake.land import quote_marks as scanned
+from redolake.land.quote_marks import quote_marks
+from redolake.land.tally import SINGLE_QUOTE
 
 texts = st.lists(st.none() | st.text("'''aZ09_ ,();:éÄ中", max_size=150), max_size=40)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import LandingDamaged
-from pipelines.land import layout
-from pipelines.land.landing import Landing
-from pipelines.records.windows import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, SINGLE_QUOTES_KNOWN, WindowManifest
+from redolake.errors import LandingDamaged
+from redolake.land import layout
+from redolake.land.landing import Landing
+from redolake.records.windows import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, SINGLE_QUOTES_KNOWN, WindowManifest
 
 
 def land(landing: Landing, start: int, *, single: int = 0, doubtful: int = 0, known: bool = False) -> WindowManifest:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.errors import LandingConflict
-from pipelines.land.landing import Landing
-from pipelines.values.table import TableId
+from redolake.errors import LandingConflict
+from redolake.land.landing import Landing
+from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "A/B table")
 

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
-from pipelines.land import layout
-from pipelines.land.chain_rules import capture_starts
-from pipelines.land.files import Files
-from pipelines.land.landing import Landing
-from pipelines.records.codec import decode, encode, from_body, to_body
-from pipelines.records.single_quotes import DoubtfulWindows
-from pipelines.records.snapshots import RedoNeededFrom
-from pipelines.records.windows import SliceRecord, WindowManifest, doubtful_quote_rows, single_quote_rows
-from pipelines.values.scn import ChainPosition
-from pipelines.values.table import TableId
+from redolake.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
+from redolake.land import layout
+from redolake.land.chain_rules import capture_starts
+from redolake.land.files import Files
+from redolake.land.landing import Landing
+from redolake.records.codec import decode, encode, from_body, to_body
+from redolake.records.single_quotes import DoubtfulWindows
+from redolake.records.snapshots import RedoNeededFrom
+from redolake.records.windows import SliceRecord, WindowManifest, doubtful_quote_rows, single_quote_rows
+from redolake.values.scn import ChainPosition
+from redolake.values.table import TableId
 from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 

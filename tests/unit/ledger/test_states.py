@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from pipelines.ledger.states import (
+from redolake.ledger.states import (
     BATCH,
     LANDED,
     TABLE,

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from pipelines.errors import Terminal
-from pipelines.values.redo import LogCopy, LogFile, Slice, Window
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import TableId
+from redolake.errors import Terminal
+from redolake.values.redo import LogCopy, LogFile, Slice, Window
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 ORDERS_ID = 4711

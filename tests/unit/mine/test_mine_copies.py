@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
-from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, suspects, with_neighbours
-from pipelines.mine.mining import mine_slice
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogCopy, Slice
+from redolake.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
+from redolake.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, suspects, with_neighbours
+from redolake.mine.mining import mine_slice
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import LogCopy, Slice
 from tests.unit.mine.mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
 
 

@@ -6,8 +6,8 @@ from collections import namedtuple
 
 import pytest
 
-from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood
-from pipelines.mine import mine_slice
+from redolake.errors import MiningIncomplete, RedoLost, RedoNotUnderstood
+from redolake.mine import mine_slice
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, control, redo, window
 
 Row = namedtuple("Row", "thread_id thread_sqn status filename low_scn next_scn db_id reset_scn")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.decode.changes import decode_changes
-from pipelines.errors import MiningIncomplete
-from pipelines.mine.mining import lower_case
-from pipelines.mine.pieces import PieceJoiner, split_by_size
+from redolake.decode.changes import decode_changes
+from redolake.errors import MiningIncomplete
+from redolake.mine.mining import lower_case
+from redolake.mine.pieces import PieceJoiner, split_by_size
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.mine.mining_world import batch, redo
 
@@ -81,7 +81,7 @@ def test_pieces_in_an_arrow_slice_are_joined():
 
 
 def test_a_batch_with_too_much_text_is_split(monkeypatch):
-    monkeypatch.setattr("pipelines.mine.pieces.LARGEST_TEXT_BYTES", 40)
+    monkeypatch.setattr("redolake.mine.pieces.LARGEST_TEXT_BYTES", 40)
     whole = one(*(redo(n, sql="x" * 30) for n in range(5)))
 
     parts = split_by_size(whole)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pipelines.mine.selection import ROOT, MinedContainer, predicate
-from pipelines.values.table import TableId
+from redolake.mine.selection import ROOT, MinedContainer, predicate
+from redolake.values.table import TableId
 
 PDB = "FREEPDB1"
 OF_PDB = MinedContainer(PDB)

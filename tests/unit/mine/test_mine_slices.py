@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
-from pipelines.mine.mining import mine_slice
-from pipelines.mine.rows import SMALL_TOO_LARGE, TOO_LARGE
-from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogCopy, Slice
-from pipelines.values.table import TableId
+from redolake.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
+from redolake.mine.mining import mine_slice
+from redolake.mine.rows import SMALL_TOO_LARGE, TOO_LARGE
+from redolake.values.landed_schema import LANDED_SCHEMA
+from redolake.values.redo import LogCopy, Slice
+from redolake.values.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, control, log, redo, window
 
 

@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_context
-from pipelines.land import layout
-from pipelines.land.files import Files
-from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import load_name
-from pipelines.reconcile.ledger import last_batch, reconcile_ledger
-from pipelines.reconcile.newest_batches import batch_name
-from pipelines.reconcile.next_batch import catch_up, next_batch
-from pipelines.reconcile.snapshot_start import chain_epoch
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
-from pipelines.records.batches.spec import BatchSpec
-from pipelines.records.codec import encode
-from pipelines.records.gaps import DeclaredGap
-from pipelines.records.handover import FirstPosition
-from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.windows import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
-from pipelines.values.redo import Encoding, Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, open_context
+from redolake.land import layout
+from redolake.land.files import Files
+from redolake.ledger import TableEntry
+from redolake.reconcile.batches import load_name
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.newest_batches import batch_name
+from redolake.reconcile.next_batch import catch_up, next_batch
+from redolake.reconcile.snapshot_start import chain_epoch
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.codec import encode
+from redolake.records.gaps import DeclaredGap
+from redolake.records.handover import FirstPosition
+from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from redolake.records.windows import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
+from redolake.values.redo import Encoding, Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.records.samples import TABLE
 
 ORDERS = TableId("SHOP", "ORDERS")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.context import PipelineContext, open_context
-from pipelines.land import layout
-from pipelines.land.files import Files
-from pipelines.reconcile.approvals import approvals, reconcile_approvals, record_approval
-from pipelines.records.approvals import Approval
+from redolake.context import PipelineContext, open_context
+from redolake.land import layout
+from redolake.land.files import Files
+from redolake.reconcile.approvals import approvals, reconcile_approvals, record_approval
+from redolake.records.approvals import Approval
 from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 

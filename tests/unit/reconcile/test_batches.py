@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from pipelines.context import PipelineContext
-from pipelines.ledger.tables import batches as batches_table
-from pipelines.reconcile.batches import attempt_of, beyond
-from pipelines.reconcile.newest_batches import batch_name, end_of, is_in_chain
-from pipelines.values.scn import ChainPosition
-from pipelines.values.table import TableId
+from redolake.context import PipelineContext
+from redolake.ledger.tables import batches as batches_table
+from redolake.reconcile.batches import attempt_of, beyond
+from redolake.reconcile.newest_batches import batch_name, end_of, is_in_chain
+from redolake.values.scn import ChainPosition
+from redolake.values.table import TableId
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     ORDERS,

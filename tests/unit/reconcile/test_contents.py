@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.reconcile.contents import Contents, best_contents, contents_of
-from pipelines.records.batches.manifest import BatchResult, TableResult
-from pipelines.values.scn import ChainPosition
-from pipelines.values.table import TableId
+from redolake.reconcile.contents import Contents, best_contents, contents_of
+from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.values.scn import ChainPosition
+from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 LOADED = Contents(1, 150, 150, 0, 150)

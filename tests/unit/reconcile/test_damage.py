@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import LandingDamaged
-from pipelines.reconcile.ledger import last_batch
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.codec import decode, encode
+from redolake.context import PipelineContext
+from redolake.errors import LandingDamaged
+from redolake.reconcile.ledger import last_batch
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.codec import decode, encode
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     OPEN,

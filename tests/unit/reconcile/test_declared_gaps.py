@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import RedoLost
-from pipelines.reconcile import needed
-from pipelines.reconcile.ledger import last_batch
-from pipelines.records.batches.manifest import BatchResult, TableResult
-from pipelines.records.closed import ClosedTable
-from pipelines.records.codec import encode
-from pipelines.steps.apply.batch import resume_tables
-from pipelines.steps.shared.status import read_status
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
+from redolake.context import PipelineContext
+from redolake.errors import RedoLost
+from redolake.reconcile import needed
+from redolake.reconcile.ledger import last_batch
+from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.records.closed import ClosedTable
+from redolake.records.codec import encode
+from redolake.steps.apply.batch import resume_tables
+from redolake.steps.shared.status import read_status
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,

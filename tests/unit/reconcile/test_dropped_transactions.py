@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.assemble.dropped import TransactionEnd, xid_uses
-from pipelines.ledger import TableEntry
-from pipelines.reconcile.dropped_transactions import drops_in_effect, outcome_of
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.manifest import BatchResult, DroppedRows
-from pipelines.records.batches.spec import DroppedXid
-from pipelines.records.codec import decode, encode
-from pipelines.records.drops import DroppedTransaction
-from pipelines.records.gaps import DeclaredGap
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.assemble.dropped import TransactionEnd, xid_uses
+from redolake.ledger import TableEntry
+from redolake.reconcile.dropped_transactions import drops_in_effect, outcome_of
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.batches.manifest import BatchResult, DroppedRows
+from redolake.records.batches.spec import DroppedXid
+from redolake.records.codec import decode, encode
+from redolake.records.drops import DroppedTransaction
+from redolake.records.gaps import DeclaredGap
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 
 XID = "3.12.4567"
 LONG = OpenTransaction(3, XID, 1, 150, "2026-01-02 03:04:05", 2, 90, "SHOP")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import LandingDamaged
-from pipelines.land import layout
-from pipelines.reconcile.ledger import drops, reconcile_ledger
-from pipelines.records.drops import DroppedTransaction
+from redolake.context import PipelineContext
+from redolake.errors import LandingDamaged
+from redolake.land import layout
+from redolake.reconcile.ledger import drops, reconcile_ledger
+from redolake.records.drops import DroppedTransaction
 from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, PipelineOnDisk, corrected_table, following_batch
 
 DROP = DroppedTransaction(OPEN, FIRST, 200, "a forgotten session", "ann", "2026-05-01T00:00:00+00:00", {"SHOP.ORDERS": 4})

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import SchemaConflict
-from pipelines.ledger import TableEntry
-from pipelines.reconcile.holds import BatchedTable, first_hold
-from pipelines.records.batches.spec import HoldAt
-from pipelines.records.single_quotes import DoubtfulWindows
-from pipelines.records.windows import WindowManifest
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.errors import SchemaConflict
+from redolake.ledger import TableEntry
+from redolake.reconcile.holds import BatchedTable, first_hold
+from redolake.records.batches.spec import HoldAt
+from redolake.records.single_quotes import DoubtfulWindows
+from redolake.records.windows import WindowManifest
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 LIVE = TableEntry(

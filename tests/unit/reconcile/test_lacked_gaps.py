@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.reconcile.contents import Contents
-from pipelines.reconcile.lacked_gaps import Load, gaps_lacked_at, lacks
-from pipelines.records.closed import ClosedTable
-from pipelines.records.gaps import DeclaredGap
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.context import PipelineContext
+from redolake.reconcile.contents import Contents
+from redolake.reconcile.lacked_gaps import Load, gaps_lacked_at, lacks
+from redolake.records.closed import ClosedTable
+from redolake.records.gaps import DeclaredGap
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 from tests.unit.reconcile.pipeline_on_disk import DBID, FIRST, ORDERS, PipelineOnDisk
 
 OTHER = TableId("SHOP", "OTHER")

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.context import PipelineContext, open_context
-from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
-from pipelines.reconcile.newest_batches import batch_name
-from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
-from pipelines.records.windows import DdlRow
-from pipelines.steps.apply.batch import resume_tables
-from pipelines.steps.shared.status import list_windows
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
+from redolake.context import PipelineContext, open_context
+from redolake.reconcile.ledger import drops, last_batch, reconcile_ledger
+from redolake.reconcile.newest_batches import batch_name
+from redolake.records.batches.manifest import CARRIED_IN, RowAccount
+from redolake.records.windows import DdlRow
+from redolake.steps.apply.batch import resume_tables
+from redolake.steps.shared.status import list_windows
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
 from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
@@ -63,9 +63,9 @@ def test_a_lost_ledger_is_the_same_if_the_landing_is_read_in_parts(tmp_path: Pat
 
     at_once = rebuilt()
     lose_ledger(tmp_path)
-    monkeypatch.setattr("pipelines.land.windows.KEPT", 1)
-    monkeypatch.setattr("pipelines.ledger.windows.WINDOWS_AT_ONCE", 1)
-    monkeypatch.setattr("pipelines.reconcile.ledger.BATCHES_AT_ONCE", 1)
+    monkeypatch.setattr("redolake.land.windows.KEPT", 1)
+    monkeypatch.setattr("redolake.ledger.windows.WINDOWS_AT_ONCE", 1)
+    monkeypatch.setattr("redolake.reconcile.ledger.BATCHES_AT_ONCE", 1)
 
     assert at_once[0] == ChainPosition(FIRST, 499)
     assert len(at_once[2]) == 5

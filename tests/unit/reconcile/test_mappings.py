@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, SchemaConflict
-from pipelines.reconcile.lost_masks import check_masks, lost_masks
-from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
-from pipelines.values.joined_columns import find_joins, names_of, version_to_read
-from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
-from pipelines.values.target_options import TargetOptions
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError, SchemaConflict
+from redolake.reconcile.lost_masks import check_masks, lost_masks
+from redolake.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
+from redolake.values.joined_columns import find_joins, names_of, version_to_read
+from redolake.values.mapping import Computed, TableMapping, needs_all_columns
+from redolake.values.scn import Scn
+from redolake.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
+from redolake.values.target_options import TargetOptions
 
 T = TableId("SHOP", "PEOPLE")
 NUMBER, TEXT = OracleType("NUMBER", precision=9, scale=0), OracleType("VARCHAR2", length=40)

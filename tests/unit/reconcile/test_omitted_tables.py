@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.values.scn import ChainPosition
+from redolake.context import PipelineContext
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.values.scn import ChainPosition
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     PipelineOnDisk,

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from pipelines.config.expressions import uses, with_ids
-from pipelines.reconcile.pushed_filter import PushedFilter, push_filter
-from pipelines.source.snapshot import Part
-from pipelines.values.mapping import RowFilter
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, Rules, TableId, TableVersion
+from redolake.config.expressions import uses, with_ids
+from redolake.reconcile.pushed_filter import PushedFilter, push_filter
+from redolake.source.snapshot import Part
+from redolake.values.mapping import RowFilter
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, Rules, TableId, TableVersion
 
 TYPES = {
     "ID": OracleType("NUMBER", precision=9, scale=0),

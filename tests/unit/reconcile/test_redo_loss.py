@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.errors import RedoLost
-from pipelines.reconcile.redo_loss import unreadable_logs
-from pipelines.values.redo import LogCopy, LogFile, Slice, Window
-from pipelines.values.scn import Scn, ScnRange
+from redolake.errors import RedoLost
+from redolake.reconcile.redo_loss import unreadable_logs
+from redolake.values.redo import LogCopy, LogFile, Slice, Window
+from redolake.values.scn import Scn, ScnRange
 
 LOG = LogFile(1, 5, 11, Scn(100), Scn(200), (LogCopy(1, "/arch/1_5", "A", False, False, True),), 10)
 WINDOW = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),))

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.config.resnapshot import ResnapshotLimits
-from pipelines.reconcile.resnapshot_policy import answering_policy, name_policy, obstacle
-from pipelines.records.approvals import Approval
-from pipelines.records.batches.spec import HoldAt
-from pipelines.values.ddl_policies import DdlPolicies
+from redolake.config.resnapshot import ResnapshotLimits
+from redolake.reconcile.resnapshot_policy import answering_policy, name_policy, obstacle
+from redolake.records.approvals import Approval
+from redolake.records.batches.spec import HoldAt
+from redolake.values.ddl_policies import DdlPolicies
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 HELD_AT = 500

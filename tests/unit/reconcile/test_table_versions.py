@@ -8,16 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.land.dictionary import Readings
-from pipelines.land.landing import Landing
-from pipelines.reconcile.chosen_columns import choice_conflict
-from pipelines.reconcile.table_versions import rules
-from pipelines.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
-from pipelines.schema import Derived, baseline
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, ColumnChoice, KeyPolicy, OracleType, TableId, UniqueIndex
+from redolake.config import Pipeline
+from redolake.land.dictionary import Readings
+from redolake.land.landing import Landing
+from redolake.reconcile.chosen_columns import choice_conflict
+from redolake.reconcile.table_versions import rules
+from redolake.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
+from redolake.schema import Derived, baseline
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import Column, ColumnChoice, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)

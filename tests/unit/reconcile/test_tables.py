@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.context import PipelineContext, open_context
-from pipelines.ledger import base
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import known_versions
-from pipelines.reconcile.tables import capture_scn
-from pipelines.records.codec import to_body
-from pipelines.records.windows import DdlRow
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.context import PipelineContext, open_context
+from redolake.ledger import base
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.table_versions import known_versions
+from redolake.reconcile.tables import capture_scn
+from redolake.records.codec import to_body
+from redolake.records.windows import DdlRow
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,

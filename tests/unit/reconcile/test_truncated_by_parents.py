@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.reconcile.truncated_by_parents import Parents, find_truncations
-from pipelines.records.windows import DdlRow, WindowManifest
-from pipelines.values.scn import Scn
-from pipelines.values.table import TableId, TableVersion
+from redolake.reconcile.truncated_by_parents import Parents, find_truncations
+from redolake.records.windows import DdlRow, WindowManifest
+from redolake.values.scn import Scn
+from redolake.values.table import TableId, TableVersion
 
 CHILD = TableVersion(TableId("SHOP", "CHILD"), Scn(1), 7, 8, (), (), 3)
 

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.reconcile.redo_loss import LostPosition, MissingLogFile, MissingLogReport
-from pipelines.records.approvals import Approval
-from pipelines.records.batches.attempt import Attempt, TableWork
-from pipelines.records.batches.carry import OpenTransaction, ParkedRows
-from pipelines.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, RowAccount, TableResult
-from pipelines.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
-from pipelines.records.captured import CapturedTables
-from pipelines.records.closed import ClosedTable
-from pipelines.records.continued import BatchPrepared
-from pipelines.records.dictionary import DictionaryContent, DictionaryReading
-from pipelines.records.drops import DroppedTransaction
-from pipelines.records.file_digest import FileDigest
-from pipelines.records.gaps import DeclaredGap
-from pipelines.records.handover import FirstPosition
-from pipelines.records.jobs import JobFailure
-from pipelines.records.keys import LandingKey
-from pipelines.records.lakes import LakeMark, LakePlace
-from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
-from pipelines.records.pauses import SnapshotPause
-from pipelines.records.proofs import FoundRow, FoundRows, HashedChunk, HashingBegun, TableProof
-from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
-from pipelines.records.shown_facts import (
+from redolake.reconcile.redo_loss import LostPosition, MissingLogFile, MissingLogReport
+from redolake.records.approvals import Approval
+from redolake.records.batches.attempt import Attempt, TableWork
+from redolake.records.batches.carry import OpenTransaction, ParkedRows
+from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, RowAccount, TableResult
+from redolake.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from redolake.records.captured import CapturedTables
+from redolake.records.closed import ClosedTable
+from redolake.records.continued import BatchPrepared
+from redolake.records.dictionary import DictionaryContent, DictionaryReading
+from redolake.records.drops import DroppedTransaction
+from redolake.records.file_digest import FileDigest
+from redolake.records.gaps import DeclaredGap
+from redolake.records.handover import FirstPosition
+from redolake.records.jobs import JobFailure
+from redolake.records.keys import LandingKey
+from redolake.records.lakes import LakeMark, LakePlace
+from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
+from redolake.records.pauses import SnapshotPause
+from redolake.records.proofs import FoundRow, FoundRows, HashedChunk, HashingBegun, TableProof
+from redolake.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
+from redolake.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
     FailureFact,
@@ -44,8 +44,8 @@ from pipelines.records.shown_facts import (
     StreamsFact,
     ThreadFact,
 )
-from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
-from pipelines.records.snapshots import (
+from redolake.records.single_quotes import DoubtfulWindows, SingleQuotes
+from redolake.records.snapshots import (
     ChunkManifest,
     ChunkPlan,
     ChunkScn,
@@ -54,13 +54,13 @@ from pipelines.records.snapshots import (
     SnapshotGivenUp,
     SnapshotManifest,
 )
-from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
-from pipelines.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
-from pipelines.values.chunks import Chunk
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import Column, OracleType, TableId, TableVersion, UniqueIndex
+from redolake.records.split import SplitTransaction, SplitTransactions, TransactionName
+from redolake.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
+from redolake.values.chunks import Chunk
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, OracleType, TableId, TableVersion, UniqueIndex
 
 DIGESTS = {"f": FileDigest(4014, "9f86d081")}
 T = TableId("SHOP", "Odd \"name'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.records.batches.manifest import RowAccount
+from redolake.records.batches.manifest import RowAccount
 from tests.unit.records.samples import BATCH, RESULT
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.errors import FormatTooNew, LandingConflict, LandingDamaged
-from pipelines.records.chain import decode_link
-from pipelines.records.codec import decode, encode, format_of, from_body, noun_of, to_body, to_file
-from pipelines.records.jobs import decode_spec
-from pipelines.records.windows import WindowManifest
+from redolake.errors import FormatTooNew, LandingConflict, LandingDamaged
+from redolake.records.chain import decode_link
+from redolake.records.codec import decode, encode, format_of, from_body, noun_of, to_body, to_file
+from redolake.records.jobs import decode_spec
+from redolake.records.windows import WindowManifest
 from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
 
 each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: noun_of(type(record)))

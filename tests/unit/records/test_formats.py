@@ -9,8 +9,8 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from pipelines.ledger import Loss, tables
-from pipelines.records.codec import format_of, noun_of
+from redolake.ledger import Loss, tables
+from redolake.records.codec import format_of, noun_of
 from tests.unit.records.samples import IN_LEDGER, MANIFEST, RECORDS
 
 

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import pytest
 
-from pipelines.land import layout
-from pipelines.records.codec import noun_of
+from redolake.land import layout
+from redolake.records.codec import noun_of
 from tests.unit.records.samples import RECORDS
 
 OF_OTHERS = {"backfills", "as-of", "restored"}  # their files are those of a batch, or of windows
@@ -18,7 +18,7 @@ PLACES = sorted(set(re.findall(r"^([a-z-]+)(?:/|\.json)", layout.__doc__ or "", 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_folder_of_the_landing_has_a_module_of_records(place: str) -> None:
-    module = import_module(f"pipelines.records.{place.replace('-', '_')}")
+    module = import_module(f"redolake.records.{place.replace('-', '_')}")
 
     assert module.__doc__
 
@@ -28,7 +28,7 @@ def test_each_record_is_of_a_folder_of_the_landing_or_of_any_job() -> None:
     elsewhere = {
         noun_of(kind): kind.__module__
         for kind in map(type, RECORDS)
-        if kind.__module__.startswith("pipelines.records.") and kind.__module__.split(".")[2] not in rooms
+        if kind.__module__.startswith("redolake.records.") and kind.__module__.split(".")[2] not in rooms
     }
 
     assert elsewhere == {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.records.codec import decode, format_of, from_body, noun_of
+from redolake.records.codec import decode, format_of, from_body, noun_of
 from tests.released.state import HERE, ROOT, releases
 from tests.unit.records.samples import IN_LEDGER, RECORDS
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.errors import SchemaConflict
-from pipelines.records.windows import DdlRow
-from pipelines.schema.ddl import Effect, effect_of
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.errors import SchemaConflict
+from redolake.records.windows import DdlRow
+from redolake.schema.ddl import Effect, effect_of
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 FOLDER = Path(__file__).parents[2] / "golden" / "ddl"
 

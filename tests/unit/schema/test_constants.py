@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.schema.ddl import effect_of
+from redolake.schema.ddl import effect_of
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 MARKS = "".join(map(chr, range(0x10FE80, 0x10FF00)))  # stand for bytes that are no characters, and hold the table

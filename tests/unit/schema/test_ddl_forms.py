@@ -8,14 +8,14 @@ from functools import partial
 
 import pytest
 
-from pipelines.errors import SchemaConflict
-from pipelines.reconcile.resnapshot_policy import answering_policy
-from pipelines.schema.ddl import effect_of
-from pipelines.schema.derive import derive
-from pipelines.values.ddl_policies import DdlPolicies
-from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import Part, TableId
+from redolake.errors import SchemaConflict
+from redolake.reconcile.resnapshot_policy import answering_policy
+from redolake.schema.ddl import effect_of
+from redolake.schema.derive import derive
+from redolake.values.ddl_policies import DdlPolicies
+from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import Part, TableId
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
 
 CASES = [(file.stem, case) for file in sorted(FOLDER.glob("*.sql")) for case in read_cases(file)]

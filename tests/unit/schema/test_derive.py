@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import SchemaConflict
-from pipelines.records.codec import decode, encode
-from pipelines.schema.ddl import DdlStep
-from pipelines.schema.derive import derive
-from pipelines.schema.dictionary_conflict import conflict_with_dictionary
-from pipelines.schema.versions import baseline, valid_at, versions_before
-from pipelines.values.ddl_policies import IGNORE
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.mapping import TableMapping
-from pipelines.values.scn import Scn
-from pipelines.values.table import ColumnChoice, OracleType, TableId, TableVersion
-from pipelines.values.valid_text import NOT_VALID, mark
+from redolake.errors import SchemaConflict
+from redolake.records.codec import decode, encode
+from redolake.schema.ddl import DdlStep
+from redolake.schema.derive import derive
+from redolake.schema.dictionary_conflict import conflict_with_dictionary
+from redolake.schema.versions import baseline, valid_at, versions_before
+from redolake.values.ddl_policies import IGNORE
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.mapping import TableMapping
+from redolake.values.scn import Scn
+from redolake.values.table import ColumnChoice, OracleType, TableId, TableVersion
+from redolake.values.valid_text import NOT_VALID, mark
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 NUMBER = OracleType("NUMBER")

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.schema.derive import derive
-from pipelines.values.ddl_policies import DdlPolicies
-from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping, Transform
-from pipelines.values.table import TableVersion
+from redolake.schema.derive import derive
+from redolake.values.ddl_policies import DdlPolicies
+from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping, Transform
+from redolake.values.table import TableVersion
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 AMOUNT = ORDERS.column(3)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.config.expressions import with_ids
-from pipelines.schema.derive import derive
-from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping, Transform
-from pipelines.values.table import Column, OracleType, TableVersion
+from redolake.config.expressions import with_ids
+from redolake.schema.derive import derive
+from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping, Transform
+from redolake.values.table import Column, OracleType, TableVersion
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 QTY = Column(90, "QTY", OracleType("NUMBER", 22, 5, 0), 90)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.schema.type_change import type_change
-from pipelines.values.table import OracleType
+from redolake.schema.type_change import type_change
+from redolake.values.table import OracleType
 
 
 def number(precision: int | None = None, scale: int | None = None) -> OracleType:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import FormatTooNew, SchemaConflict
-from pipelines.records.codec import decode, encode, from_body, to_body
-from pipelines.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict
-from pipelines.schema.versions import baseline, same_type, valid_at, version_as_of, versions_before
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import (
+from redolake.errors import FormatTooNew, SchemaConflict
+from redolake.records.codec import decode, encode, from_body, to_body
+from redolake.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict
+from redolake.schema.versions import baseline, same_type, valid_at, version_as_of, versions_before
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import (
     ROWID_COLUMN,
     ColumnChoice,
     IgnoredColumn,

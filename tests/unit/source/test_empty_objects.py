@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipelines.source.empty_objects import flags_of, with_empty_objects
-from pipelines.values.dictionary_table import DictionaryColumn
-from pipelines.values.table import OracleType
+from redolake.source.empty_objects import flags_of, with_empty_objects
+from redolake.values.dictionary_table import DictionaryColumn
+from redolake.values.table import OracleType
 
 
 def column(name: str, kind: str, number: int) -> DictionaryColumn:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pipelines.host.statements import statements
-from pipelines.source.grants import missing_grants
-from pipelines.source.setup_sql import Flavour, SetupChoices, setup_sql
+from redolake.host.statements import statements
+from redolake.source.grants import missing_grants
+from redolake.source.setup_sql import Flavour, SetupChoices, setup_sql
 
 USER = "c##redolake"
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import ReplicatorRefused, StreamLost
-from pipelines.source.olr import Anchor, Selection, Sequencer, needed_configuration, settings_findings
-from pipelines.source.olr.messages import Checkpoint, Message, read_message
-from pipelines.source.olr.wire import UNKNOWN_SCN, AnswerCode, Frames, RequestCode, read_answer, request
-from pipelines.values.table import TableId
-from pipelines.values.table_pattern import TablePattern
+from redolake.errors import ReplicatorRefused, StreamLost
+from redolake.source.olr import Anchor, Selection, Sequencer, needed_configuration, settings_findings
+from redolake.source.olr.messages import Checkpoint, Message, read_message
+from redolake.source.olr.wire import UNKNOWN_SCN, AnswerCode, Frames, RequestCode, read_answer, request
+from redolake.values.table import TableId
+from redolake.values.table_pattern import TablePattern
 from standin.olr.protocol import Answer, RedoRequest, Request, framed, read_request, write_answer
 
 
@@ -149,7 +149,7 @@ def test_a_window_ends_at_a_checkpoint_that_a_later_one_proves() -> None:
 def test_transactions_without_end_and_no_checkpoint_name_the_flag(
     monkeypatch: pytest.MonkeyPatch, anchor: Anchor | None
 ) -> None:
-    monkeypatch.setattr("pipelines.source.olr.sequence.MOST_COMMITS", 3)
+    monkeypatch.setattr("redolake.source.olr.sequence.MOST_COMMITS", 3)
     sequencer, stream = Sequencer(5, anchor), Stream()
     for scn in range(11, 15):
         stream.transaction(scn)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli import app
-from pipelines.errors import ConfigurationError
-from pipelines.source.setup_sql import Flavour, Grants, KeyLogging, SetupChoices, default_user, likely_flavour, setup_sql
-from pipelines.values.table import TableId
-from pipelines.values.table_pattern import TablePattern
+from redolake.cli import app
+from redolake.errors import ConfigurationError
+from redolake.source.setup_sql import Flavour, Grants, KeyLogging, SetupChoices, default_user, likely_flavour, setup_sql
+from redolake.values.table import TableId
+from redolake.values.table_pattern import TablePattern
 
 TABLES = {TableId("SHOP", "ORDERS"): "PRIMARY KEY", TableId("SHOP", "Notes & more"): "ALL"}
 

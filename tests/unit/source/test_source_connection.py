@@ -7,8 +7,8 @@ import json
 import oracledb
 import pytest
 
-from pipelines.errors import ConfigurationError
-from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri, shown_dsn
+from redolake.errors import ConfigurationError
+from redolake.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri, shown_dsn
 
 URIS = {
     "host, port and service": ("oracle://scott:tiger@db:1530/ORCL", "db:1530/ORCL", {}),

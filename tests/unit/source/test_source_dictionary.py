@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pipelines.errors import SourceBusy, Terminal
-from pipelines.source.dictionary import BIND_LISTS, MAX_READINGS, read_tables
-from pipelines.values.table import TableId
+from redolake.errors import SourceBusy, Terminal
+from redolake.source.dictionary import BIND_LISTS, MAX_READINGS, read_tables
+from redolake.values.table import TableId
 
 FIELDS = {
     "table_object": ("object_id", "data_object_id", "last_ddl_time"),

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import oracledb
 import pytest
 
-from pipelines.errors import ConfigurationError
-from pipelines.source import ConnectParams, driver_findings, open_source
+from redolake.errors import ConfigurationError
+from redolake.source import ConnectParams, driver_findings, open_source
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.errors import SourceRefused
-from pipelines.source.facts import read_redo_facts
+from redolake.errors import SourceRefused
+from redolake.source.facts import read_redo_facts
 
 AT = datetime(2026, 1, 1)
 ARCHIVED = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from oracledb.errors import ERR_ORACLE_ERROR_XREF
 
-from pipelines.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient
-from pipelines.source.failures import DriverError, translate, without_values
-from pipelines.values.ora_codes import INTERNAL, error_class_for
+from redolake.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient
+from redolake.source.failures import DriverError, translate, without_values
+from redolake.values.ora_codes import INTERNAL, error_class_for
 
 
 def refused_by_listener(code: int) -> DriverError:

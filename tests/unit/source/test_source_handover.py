@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from pipelines.errors import SnapshotTooEarly, SourceBusy, SourceRefused
-from pipelines.source import handover
-from pipelines.source.facts import ActiveTransaction
-from pipelines.source.handover import Handover, read_handover_and_tables, require_known_starts, require_primary
-from pipelines.values.scn import Scn
+from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused
+from redolake.source import handover
+from redolake.source.facts import ActiveTransaction
+from redolake.source.handover import Handover, read_handover_and_tables, require_known_starts, require_primary
+from redolake.values.scn import Scn
 
 Prepared = namedtuple("Prepared", "local_tran_id con_id")
 LISTED = (ActiveTransaction("5.1.99", Scn(100), 3),)

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import oracledb
 import pytest
 
-from pipelines.errors import SourceUnavailable
-from pipelines.source.connection import ConnectParams
-from pipelines.source.session import OracleSession
+from redolake.errors import SourceUnavailable
+from redolake.source.connection import ConnectParams
+from redolake.source.session import OracleSession
 
 
 @contextmanager

@@ -7,16 +7,16 @@ from datetime import datetime
 
 import pytest
 
-from pipelines.errors import Finding
-from pipelines.source.capture_findings import ConfiguredTable
-from pipelines.source.facts import DatabaseFacts
-from pipelines.source.preflight import OpenedLog, ProbeResult, preflight_findings, preflight_notes
-from pipelines.source.stored_objects import StoredObject
-from pipelines.source.supplemental import LoggedColumns
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import Encoding, Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.values.table import PRIMARY, ColumnChoice, KeyPolicy, OracleType, Part, TableId, UniqueIndex
+from redolake.errors import Finding
+from redolake.source.capture_findings import ConfiguredTable
+from redolake.source.facts import DatabaseFacts
+from redolake.source.preflight import OpenedLog, ProbeResult, preflight_findings, preflight_notes
+from redolake.source.stored_objects import StoredObject
+from redolake.source.supplemental import LoggedColumns
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.redo import Encoding, Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.values.table import PRIMARY, ColumnChoice, KeyPolicy, OracleType, Part, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(

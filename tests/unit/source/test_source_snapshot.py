@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import SourceRefused
-from pipelines.source.dictionary import oracle_type
-from pipelines.source.facts import ActiveTransaction
-from pipelines.source.handover import Handover, first_window_start
-from pipelines.source.quoting import quote
-from pipelines.source.snapshot import snapshot_sql
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, RedoFacts
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.errors import SourceRefused
+from redolake.source.dictionary import oracle_type
+from redolake.source.facts import ActiveTransaction
+from redolake.source.handover import Handover, first_window_start
+from redolake.source.quoting import quote
+from redolake.source.snapshot import snapshot_sql
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.redo import Incarnation, LogCopy, LogFile, RedoFacts
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType, TableId
 
 TYPES = {
     "NUMBER": (("NUMBER", 22, 0, None, None), OracleType("NUMBER")),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.host.statements import split, statement, statements
+from redolake.host.statements import split, statement, statements
 
-PACKAGE = Path(__file__).parents[3] / "pipelines"
+PACKAGE = Path(__file__).parents[3] / "pipelines" / "redolake"
 
 
 def test_every_statement_is_used_and_every_used_one_exists():

@@ -19,35 +19,35 @@ from typing import Any
 
 import pytest
 
-from pipelines import context as contexts
-from pipelines.apply.commit_ranges import plan_commit_ranges
-from pipelines.apply.delta.set_back import check_not_set_back
-from pipelines.config import Pipeline
-from pipelines.context import open_context, read_spec
-from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
-from pipelines.host import crash
-from pipelines.job import job
-from pipelines.job.batch import publish_batch, read_published
-from pipelines.job.snapshot import write_snapshot_result
-from pipelines.land import layout
-from pipelines.land.parquet import WrittenFile
-from pipelines.ledger import Ledger, TableEntry
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.snapshot_start import chain_epoch
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.manifest import BatchResult, TableResult
-from pipelines.records.batches.spec import BatchSpec, TableTask
-from pipelines.records.file_digest import FileDigest
-from pipelines.records.handover import FirstPosition
-from pipelines.records.jobs import Spec
-from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.records.windows import WindowManifest
-from pipelines.steps.apply.batch import prepare_batch, record_batch, resume_tables
-from pipelines.steps.shared.spark_jobs import run_spark_job
-from pipelines.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
-from pipelines.values.redo import Encoding, Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake import context as contexts
+from redolake.apply.commit_ranges import plan_commit_ranges
+from redolake.apply.delta.set_back import check_not_set_back
+from redolake.config import Pipeline
+from redolake.context import open_context, read_spec
+from redolake.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
+from redolake.host import crash
+from redolake.job import job
+from redolake.job.batch import publish_batch, read_published
+from redolake.job.snapshot import write_snapshot_result
+from redolake.land import layout
+from redolake.land.parquet import WrittenFile
+from redolake.ledger import Ledger, TableEntry
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.snapshot_start import chain_epoch
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.records.file_digest import FileDigest
+from redolake.records.handover import FirstPosition
+from redolake.records.jobs import Spec
+from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from redolake.records.windows import WindowManifest
+from redolake.steps.apply.batch import prepare_batch, record_batch, resume_tables
+from redolake.steps.shared.spark_jobs import run_spark_job
+from redolake.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
+from redolake.values.redo import Encoding, Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 from tests.states.lost_ledger import lose_ledger
 from tests.support.killed import Killed
 from tests.unit.records.samples import TABLE

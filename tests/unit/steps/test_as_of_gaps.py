@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.errors import NotReadableAsOf
-from pipelines.records.gaps import DeclaredGap
-from pipelines.steps.ranges.as_of import check_gaps
-from pipelines.values.redo import Position
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.errors import NotReadableAsOf
+from redolake.records.gaps import DeclaredGap
+from redolake.steps.ranges.as_of import check_gaps
+from redolake.values.redo import Position
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 
 TABLES = [TableId("SHOP", "SAVINGS"), TableId("SHOP", "CURRENTS")]
 GAP = DeclaredGap("gap", Position(7, 1, Scn(200)), Position(7, 1, Scn(300)), "", "", "", "", {})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.errors import ConfigurationError
-from pipelines.records.batches.spec import HoldAt, TableTask
-from pipelines.records.codec import to_body
-from pipelines.records.windows import WindowManifest
-from pipelines.steps.ranges.dry_run import seconds_for
-from pipelines.steps.ranges.shadows import (
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.errors import ConfigurationError
+from redolake.records.batches.spec import HoldAt, TableTask
+from redolake.records.codec import to_body
+from redolake.records.windows import WindowManifest
+from redolake.steps.ranges.dry_run import seconds_for
+from redolake.steps.ranges.shadows import (
     TableHistory,
     find_covering,
     find_stop,
@@ -20,8 +20,8 @@ from pipelines.steps.ranges.shadows import (
     table_history,
     unbroken,
 )
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import TableId, TableVersion
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.errors import Terminal
-from pipelines.steps.snapshots.beside import Beside
+from redolake.errors import Terminal
+from redolake.steps.snapshots.beside import Beside
 
 
 def test_an_error_of_the_work_is_raised_at_the_next_look_and_only_once() -> None:

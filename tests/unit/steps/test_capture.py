@@ -10,20 +10,20 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.config import Pipeline, WindowLimits
-from pipelines.context import open_context, take_lease
-from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
-from pipelines.land import layout
-from pipelines.mine import EdgeCut
-from pipelines.records.codec import to_body
-from pipelines.records.handover import FirstPosition
-from pipelines.records.windows import WindowPlan
-from pipelines.steps.capture import read_and_plan as plan_steps
-from pipelines.steps.capture import windows as capture_steps
-from pipelines.steps.recovery import recover as recover_steps
-from pipelines.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import Sealed
+from redolake.config import Pipeline, WindowLimits
+from redolake.context import open_context, take_lease
+from redolake.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
+from redolake.land import layout
+from redolake.mine import EdgeCut
+from redolake.records.codec import to_body
+from redolake.records.handover import FirstPosition
+from redolake.records.windows import WindowPlan
+from redolake.steps.capture import read_and_plan as plan_steps
+from redolake.steps.capture import windows as capture_steps
+from redolake.steps.recovery import recover as recover_steps
+from redolake.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
+from redolake.values.scn import Scn, ScnRange
+from redolake.window import Sealed
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
 FACTS = RedoFacts(

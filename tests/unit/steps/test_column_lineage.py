@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.steps.shown.column_lineage import ColumnOrigin, origin_of
-from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from pipelines.values.target_options import TargetOptions
+from redolake.steps.shown.column_lineage import ColumnOrigin, origin_of
+from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.target_options import TargetOptions
 
 COLUMNS = tuple(Column(n, name, OracleType("NUMBER"), n) for n, name in enumerate(("ID", "SSN", "QTY"), 1))
 VERSION = TableVersion(TableId("SHOP", "T"), Scn(1), 1, 1, COLUMNS, (1,), 4)

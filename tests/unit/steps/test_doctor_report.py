@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from pipelines.cli.output import doctor_text
-from pipelines.config import Pipeline, Table
-from pipelines.config.tables import Match
-from pipelines.errors import Finding
-from pipelines.steps.checks.doctor_report import doctor_report
-from pipelines.values.table import TableId
+from redolake.cli.output import doctor_text
+from redolake.config import Pipeline, Table
+from redolake.config.tables import Match
+from redolake.errors import Finding
+from redolake.steps.checks.doctor_report import doctor_report
+from redolake.values.table import TableId
 
 DOCUMENTS = [f"APP.DOC{number:03d}" for number in range(100)]
 TABLES = [*DOCUMENTS, 'APP."Odd.Name"', {"table": "HR.JOBS", "key": "rowid"}, "HR.PLAIN"]

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import Finding
-from pipelines.ledger.entries import VersionEntry
-from pipelines.records.codec import to_body
-from pipelines.records.windows import DdlRow, WindowManifest
-from pipelines.steps.ranges.first_description import first_version
-from pipelines.steps.ranges.logs import Committed, first_uncut
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.errors import Finding
+from redolake.ledger.entries import VersionEntry
+from redolake.records.codec import to_body
+from redolake.records.windows import DdlRow, WindowManifest
+from redolake.steps.ranges.first_description import first_version
+from redolake.steps.ranges.logs import Committed, first_uncut
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
 VERSION = TableVersion(ORDERS, Scn(300), 70, 70, (Column(1, "ID", OracleType("NUMBER"), 1),), (1,), 2)

@@ -8,16 +8,16 @@ from typing import Any
 
 import yaml
 
-from pipelines.apply.delta.owner import Owner
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.land.landing import Landing
-from pipelines.reconcile.table_versions import app_id
-from pipelines.records.captured import CapturedTables
-from pipelines.steps.setup.init import with_targets
-from pipelines.steps.setup.proposal import ProposedTable
-from pipelines.steps.shared.folders import find_shared, folder_findings, free_path, taken_folders
-from pipelines.values.table import TableId
+from redolake.apply.delta.owner import Owner
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.land.landing import Landing
+from redolake.reconcile.table_versions import app_id
+from redolake.records.captured import CapturedTables
+from redolake.steps.setup.init import with_targets
+from redolake.steps.setup.proposal import ProposedTable
+from redolake.steps.shared.folders import find_shared, folder_findings, free_path, taken_folders
+from redolake.values.table import TableId
 
 ORDERS, MIXED, STRANGE = TableId("SHOP", "ORDERS"), TableId("SHOP", "Orders"), TableId("SHOP", "../SHOP/ORDERS")
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.errors import InvariantBroken
-from pipelines.land.landing import Landing
-from pipelines.steps.apply import batch as apply
-from pipelines.steps.capture import windows as capture
+from redolake.errors import InvariantBroken
+from redolake.land.landing import Landing
+from redolake.steps.apply import batch as apply
+from redolake.steps.capture import windows as capture
 from tests.unit.land.redo_rows import ORDERS, window, write
 from tests.unit.records.samples import RESULT
 

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.config.proof_settings import VerifySettings
-from pipelines.errors import SourceRefused
-from pipelines.records.proofs import HashedChunk, HashingBegun
-from pipelines.source.buckets import BucketSum
-from pipelines.steps.proof.hash_chunks import (
+from redolake.config.proof_settings import VerifySettings
+from redolake.errors import SourceRefused
+from redolake.records.proofs import HashedChunk, HashingBegun
+from redolake.source.buckets import BucketSum
+from redolake.steps.proof.hash_chunks import (
     HashedPart,
     Pace,
     Position,
@@ -29,7 +29,7 @@ from pipelines.steps.proof.hash_chunks import (
     nowhere,
     parts_of,
 )
-from pipelines.values.chunks import Chunk
+from redolake.values.chunks import Chunk
 
 KEYS, BUCKETS = 60, 7
 Rows = dict[int, int]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.land.landing import Landing
-from pipelines.steps.checks.key_findings import key_findings
+from redolake.config import Pipeline
+from redolake.land.landing import Landing
+from redolake.steps.checks.key_findings import key_findings
 from tests.unit.land.redo_rows import ORDERS, window, write
 
 KEY = "a key that nobody guesses"

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import pipelines.context
-from pipelines.config import Pipeline
-from pipelines.context import now, open_context
-from pipelines.errors import LeaseHeld, LedgerUnavailable
-from pipelines.ledger import Ledger, open_ledger
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.batches.spec import BatchSpec
-from pipelines.steps.apply.batch import record_batch
-from pipelines.steps.shared import leases as leases_steps
-from pipelines.steps.shared.leases import kept_lease, take_apply_lease
+import redolake.context
+from redolake.config import Pipeline
+from redolake.context import now, open_context
+from redolake.errors import LeaseHeld, LedgerUnavailable
+from redolake.ledger import Ledger, open_ledger
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.batches.spec import BatchSpec
+from redolake.steps.apply.batch import record_batch
+from redolake.steps.shared import leases as leases_steps
+from redolake.steps.shared.leases import kept_lease, take_apply_lease
 from tests.states.lost_ledger import lose_ledger
 from tests.support.waiting import wait_until
 
@@ -116,7 +116,7 @@ def test_a_job_whose_lease_cannot_be_renewed_stops_when_others_may_begin(pipelin
         raise LedgerUnavailable("the ledger's database does not answer")
 
     with pytest.raises(LeaseHeld, match="could not be renewed"):
-        hold_until_lost(pipeline, prepared[0], lambda: monkeypatch.setattr("pipelines.ledger.Ledger.renew", no_answer))
+        hold_until_lost(pipeline, prepared[0], lambda: monkeypatch.setattr("redolake.ledger.Ledger.renew", no_answer))
 
 
 def test_a_job_stops_when_renewing_its_lease_fails_unexpectedly(pipeline, prepared, monkeypatch):
@@ -124,7 +124,7 @@ def test_a_job_stops_when_renewing_its_lease_fails_unexpectedly(pipeline, prepar
         raise TypeError("the driver is broken")
 
     def harm():
-        monkeypatch.setattr("pipelines.ledger.Ledger.renew", broken)
+        monkeypatch.setattr("redolake.ledger.Ledger.renew", broken)
 
     stopped = []
     with pytest.raises(LeaseHeld, match="could not be renewed: TypeError: the driver is broken"):
@@ -201,7 +201,7 @@ def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):
 
 
 def test_a_step_waits_for_another_runs_lease_and_then_takes_it(pipeline, monkeypatch, caplog):
-    monkeypatch.setattr(pipelines.context, "LEASE_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(redolake.context, "LEASE_POLL_SECONDS", 0.01)
     ledger = open_ledger(pipeline.ledger_url, "shop", now)
     theirs = ledger.lease("apply/shop", "another run", 60)
     with open_context(pipeline) as context, ThreadPoolExecutor(1) as pool:
@@ -212,7 +212,7 @@ def test_a_step_waits_for_another_runs_lease_and_then_takes_it(pipeline, monkeyp
 
 
 def test_the_wait_for_a_lease_ends_with_its_holder_named(pipeline, monkeypatch):
-    monkeypatch.setattr(pipelines.context, "LEASE_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(redolake.context, "LEASE_POLL_SECONDS", 0.01)
     impatient = pipeline.model_copy(update={"lease_wait_minutes": 0.001})
     take_over(pipeline, "another run", after_seconds=0)
     with open_context(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):

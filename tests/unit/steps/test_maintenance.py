@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.errors import LeaseHeld, Terminal
-from pipelines.ledger.entries import LeaseKind, lease_name
-from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
-from pipelines.steps.upkeep.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.errors import LeaseHeld, Terminal
+from redolake.ledger.entries import LeaseKind, lease_name
+from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
+from redolake.steps.upkeep.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 

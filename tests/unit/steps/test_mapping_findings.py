@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.config.file import load_configuration
-from pipelines.reconcile.mappings import resolve_mapping
-from pipelines.source import ConfiguredTable
-from pipelines.steps.checks.doctor import findings_of_lake
-from pipelines.steps.checks.mapping_findings import Known, history_findings, problem_findings
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, TableVersion
+from redolake.config.file import load_configuration
+from redolake.reconcile.mappings import resolve_mapping
+from redolake.source import ConfiguredTable
+from redolake.steps.checks.doctor import findings_of_lake
+from redolake.steps.checks.mapping_findings import Known, history_findings, problem_findings
+from redolake.values.scn import Scn
+from redolake.values.table import Column, TableVersion
 from tests.unit.reconcile.test_mappings import NUMBER, TEXT, VERSION, T, pipeline
 from tests.unit.steps.test_proposal import ID, ORDERS, TABLE, column
 

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.records.captured import CapturedTables
-from pipelines.source import ListedTable
-from pipelines.source.table_list import is_of_queue, kind_left_out
-from pipelines.steps.shared.matched_tables import find_unmatched, resolve_patterns
-from pipelines.values.table import TableId
-from pipelines.values.table_pattern import TablePattern
+from redolake.config import Pipeline
+from redolake.records.captured import CapturedTables
+from redolake.source import ListedTable
+from redolake.source.table_list import is_of_queue, kind_left_out
+from redolake.steps.shared.matched_tables import find_unmatched, resolve_patterns
+from redolake.values.table import TableId
+from redolake.values.table_pattern import TablePattern
 
 
 def pipeline(*tables: object, **settings: object) -> Pipeline:

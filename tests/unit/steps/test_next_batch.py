@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.limits import BatchLimits
-from pipelines.config.tables import OnDdl
-from pipelines.context import PipelineContext, open_context
-from pipelines.errors import InvariantBroken
-from pipelines.records.windows import DdlRow
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.config.limits import BatchLimits
+from redolake.config.tables import OnDdl
+from redolake.context import PipelineContext, open_context
+from redolake.errors import InvariantBroken
+from redolake.records.windows import DdlRow
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import OracleType, TableId
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     OPEN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.steps.checks.personal_columns import personal
+from redolake.steps.checks.personal_columns import personal
 
 PERSONAL = """
 SSN SSN_HASH CUST_SSN SOCIAL_SECURITY_NUMBER SOCIAL_SEC_NO TAX_ID TAXID TAX_NUMBER TIN VAT_ID NATIONAL_ID

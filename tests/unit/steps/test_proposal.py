@@ -7,19 +7,19 @@ from random import Random
 
 import pytest
 
-from pipelines.config import parse_configuration
-from pipelines.config.mapping import by_column, column_name, of_column
-from pipelines.reconcile.chosen_columns import chosen, rules_of
-from pipelines.reconcile.mappings import resolve_mapping
-from pipelines.schema import baseline
-from pipelines.source import ConfiguredTable
-from pipelines.steps.checks.lake_findings import lake_findings
-from pipelines.steps.setup.first_file import FirstFile, first_file
-from pipelines.steps.setup.proposal import ProposedTable, propose_table
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
-from pipelines.values.target_options import DEFAULT
+from redolake.config import parse_configuration
+from redolake.config.mapping import by_column, column_name, of_column
+from redolake.reconcile.chosen_columns import chosen, rules_of
+from redolake.reconcile.mappings import resolve_mapping
+from redolake.schema import baseline
+from redolake.source import ConfiguredTable
+from redolake.steps.checks.lake_findings import lake_findings
+from redolake.steps.setup.first_file import FirstFile, first_file
+from redolake.steps.setup.proposal import ProposedTable, propose_table
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
+from redolake.values.target_options import DEFAULT
 
 ORDERS = TableId("SHOP", "ORDERS")
 

@@ -11,31 +11,31 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.config.keep import KeepSettings
-from pipelines.context import PipelineContext, open_context
-from pipelines.errors import ConfigurationError, LandingDamaged
-from pipelines.land import files as landed_files
-from pipelines.land import layout
-from pipelines.ledger import store
-from pipelines.reconcile.ledger import last_batch, reconcile_ledger
-from pipelines.reconcile.next_batch import catch_up, next_batch
-from pipelines.reconcile.snapshot_start import check_captured
-from pipelines.reconcile.table_versions import known_versions
-from pipelines.reconcile.tables import capture_scn
-from pipelines.records.batches.carry import OpenTransaction, ParkedRows
-from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.loads import SnapshotLoaded, SnapshotResult
-from pipelines.records.pruned import Pruned
-from pipelines.records.snapshots import ChunkPlan
-from pipelines.records.windows import DOUBTFUL_QUOTE_ROWS, DdlRow
-from pipelines.steps.ranges.shadows import prepare_backfill
-from pipelines.steps.shared.status import read_status
-from pipelines.steps.upkeep.prune import PruneReport, prune_pipeline
-from pipelines.values.chunks import Chunk
-from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.values.table import TableId
+from redolake.config import Pipeline
+from redolake.config.keep import KeepSettings
+from redolake.context import PipelineContext, open_context
+from redolake.errors import ConfigurationError, LandingDamaged
+from redolake.land import files as landed_files
+from redolake.land import layout
+from redolake.ledger import store
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.next_batch import catch_up, next_batch
+from redolake.reconcile.snapshot_start import check_captured
+from redolake.reconcile.table_versions import known_versions
+from redolake.reconcile.tables import capture_scn
+from redolake.records.batches.carry import OpenTransaction, ParkedRows
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.loads import SnapshotLoaded, SnapshotResult
+from redolake.records.pruned import Pruned
+from redolake.records.snapshots import ChunkPlan
+from redolake.records.windows import DOUBTFUL_QUOTE_ROWS, DdlRow
+from redolake.steps.ranges.shadows import prepare_backfill
+from redolake.steps.shared.status import read_status
+from redolake.steps.upkeep.prune import PruneReport, prune_pipeline
+from redolake.values.chunks import Chunk
+from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.scn import ChainPosition, Scn
+from redolake.values.table import TableId
 from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, ORDERS, PipelineOnDisk, carried_rows
 from tests.unit.records.samples import TABLE

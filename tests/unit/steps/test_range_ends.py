@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.records.windows import LogIdentity, WindowManifest
-from pipelines.source import ScnAtTime
-from pipelines.steps.ranges.range_ends import RangeEnd, end_of, scn_of
-from pipelines.values.moment import parse_moment
+from redolake.records.windows import LogIdentity, WindowManifest
+from redolake.source import ScnAtTime
+from redolake.steps.ranges.range_ends import RangeEnd, end_of, scn_of
+from redolake.values.moment import parse_moment
 
 WINDOWS = [
     WindowManifest(7, 1, start, start + 100, (LogIdentity(1, start // 100, 1, start, start + 100),), (), {}, "", (), ())

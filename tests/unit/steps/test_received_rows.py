@@ -7,9 +7,9 @@ from typing import IO
 
 import pytest
 
-from pipelines.errors import LandingUnwritable
-from pipelines.source.olr.messages import Message
-from pipelines.steps.capture.received_rows import BATCH_MESSAGES, Spool
+from redolake.errors import LandingUnwritable
+from redolake.source.olr.messages import Message
+from redolake.steps.capture.received_rows import BATCH_MESSAGES, Spool
 
 COMMITTED = datetime(2026, 1, 2)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.errors import StreamLost
-from pipelines.source.olr import Address, Anchor
-from pipelines.steps.shared.redo_streams import Logs, Stream, StreamState, check_anchor
+from redolake.errors import StreamLost
+from redolake.source.olr import Address, Anchor
+from redolake.steps.shared.redo_streams import Logs, Stream, StreamState, check_anchor
 
 STREAM = Stream(1, Address("host", 5000, "DB"), None, StreamState(), {})
 ENDED: Logs = {7: (100, 200), 8: (200, None)}

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.steps.capture.reread.touched import LATER, by_end, touches
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType, TableId
+from redolake.steps.capture.reread.touched import LATER, by_end, touches
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType, TableId
 
 COLUMNS = (
     DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from pipelines.errors import ValueDoesNotFit
-from pipelines.steps.proof.quarantine import KEYS_AT_ONCE, MOST_REFUSED, repair_keys
+from redolake.errors import ValueDoesNotFit
+from redolake.steps.proof.quarantine import KEYS_AT_ONCE, MOST_REFUSED, repair_keys
 
 
 @dataclass

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.source.buckets import MOST_BUCKETS
-from pipelines.steps.proof.compare_table import choose_buckets
-from pipelines.values.canonical import HashPlan
+from redolake.source.buckets import MOST_BUCKETS
+from redolake.steps.proof.compare_table import choose_buckets
+from redolake.values.canonical import HashPlan
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,17 @@ from contextlib import nullcontext
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import SnapshotTooEarly, Terminal
-from pipelines.reconcile.snapshot_start import check_chain_epoch
-from pipelines.source import Handover
-from pipelines.steps.snapshots import begin as snapshot_steps
-from pipelines.steps.snapshots.begin import begin_snapshot
-from pipelines.steps.snapshots.load import prepare_snapshot_load
-from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import Incarnation, RedoFacts
-from pipelines.values.scn import Scn
-from pipelines.values.table import OracleType
+from redolake.context import PipelineContext
+from redolake.errors import SnapshotTooEarly, Terminal
+from redolake.reconcile.snapshot_start import check_chain_epoch
+from redolake.source import Handover
+from redolake.steps.snapshots import begin as snapshot_steps
+from redolake.steps.snapshots.begin import begin_snapshot
+from redolake.steps.snapshots.load import prepare_snapshot_load
+from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.redo import Incarnation, RedoFacts
+from redolake.values.scn import Scn
+from redolake.values.table import OracleType
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,

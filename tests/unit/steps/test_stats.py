@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import ConfigurationError
-from pipelines.ledger.batch_stats import clock_difference, table_stats
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.records.batches.manifest import RowAccount, TableResult
-from pipelines.records.codec import to_body
-from pipelines.records.shown_facts import SourceFact
-from pipelines.steps.shown.stats import read_stats
+from redolake.context import PipelineContext
+from redolake.errors import ConfigurationError
+from redolake.ledger.batch_stats import clock_difference, table_stats
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.records.batches.manifest import RowAccount, TableResult
+from redolake.records.codec import to_body
+from redolake.records.shown_facts import SourceFact
+from redolake.steps.shown.stats import read_stats
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config import LedgerSettings
-from pipelines.context import PipelineContext, open_to_read
-from pipelines.errors import RedolakeError
-from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.steps.apply.transactions import list_transactions
-from pipelines.steps.shared.status import TableStatus, list_windows, read_status
+from redolake.config import LedgerSettings
+from redolake.context import PipelineContext, open_to_read
+from redolake.errors import RedolakeError
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.steps.apply.transactions import list_transactions
+from redolake.steps.shared.status import TableStatus, list_windows, read_status
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     PipelineOnDisk,

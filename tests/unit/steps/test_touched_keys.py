@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from pipelines.records.batches.spec import MinedNames
-from pipelines.records.windows import DdlRow
-from pipelines.steps.ranges.touched_keys import (
+from redolake.records.batches.spec import MinedNames
+from redolake.records.windows import DdlRow
+from redolake.steps.ranges.touched_keys import (
     TouchedRows,
     TouchedTable,
     Transactions,
@@ -20,9 +20,9 @@ from pipelines.steps.ranges.touched_keys import (
     refuse_older,
     take_row,
 )
-from pipelines.values.redo import Operation
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.redo import Operation
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 PARTS = TableId("SHOP", "PARTS")
 LIVES, KEYS = 400, 6

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import Terminal
-from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.drops import DroppedTransaction
-from pipelines.steps.apply.transactions import age, find_open
+from redolake.errors import Terminal
+from redolake.records.batches.carry import OpenTransaction
+from redolake.records.drops import DroppedTransaction
+from redolake.steps.apply.transactions import age, find_open
 
 XID = "3.12.4567"
 LONG = OpenTransaction(3, XID, 1, 150, "2026-01-02 03:04:05", 2, 90, "SHOP")

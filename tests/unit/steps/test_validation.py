@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import pipelines
-from pipelines.config import Pipeline
-from pipelines.context import open_context
-from pipelines.errors import Finding
-from pipelines.host import runtime
-from pipelines.job.lake import check_lake
-from pipelines.land import layout
-from pipelines.reconcile.lake_place import lake_place
-from pipelines.steps.checks import validation as checks
-from pipelines.steps.checks.validation import object_store_findings, package_findings, validate
-from pipelines.steps.shared.shown_facts import record_plan
-from pipelines.values.table import TableId
+import redolake
+from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.errors import Finding
+from redolake.host import runtime
+from redolake.job.lake import check_lake
+from redolake.land import layout
+from redolake.reconcile.lake_place import lake_place
+from redolake.steps.checks import validation as checks
+from redolake.steps.checks.validation import object_store_findings, package_findings, validate
+from redolake.steps.shared.shown_facts import record_plan
+from redolake.values.table import TableId
 
 
 @pytest.fixture(autouse=True)
@@ -68,12 +68,17 @@ def test_a_lake_or_landing_that_is_not_mounted_is_found(tmp_path: Path) -> None:
 
 
 def test_a_package_of_the_users_with_our_name_is_named(tmp_path: Path) -> None:
-    assert package_findings(tmp_path) == package_findings(Path(pipelines.__file__).parents[1]) == []
-    (tmp_path / "pipelines").mkdir()
+    assert package_findings(tmp_path) == package_findings(Path(redolake.__file__).parents[1]) == []
+    (tmp_path / "redolake").mkdir()
     assert package_findings(tmp_path) == [], "a folder without modules, such as that of another tool's files"
-    (tmp_path / "pipelines" / "orders.py").write_text("")
+    (tmp_path / "redolake" / "orders.py").write_text("")
+    (tmp_path / "redolake.py").write_text("")
 
-    assert said(package_findings(tmp_path)) == [("warning", str(tmp_path / "pipelines"))]
+    assert said(package_findings(tmp_path)) == [
+        ("warning", str(tmp_path / "redolake")),
+        ("warning", str(tmp_path / "redolake.py")),
+    ]
+    (tmp_path / "redolake.py").unlink()
 
 
 def test_matched_tables_and_the_url_of_the_ledger_are_no_other_settings(tmp_path: Path) -> None:

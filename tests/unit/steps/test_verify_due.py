@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipelines.context import PipelineContext
-from pipelines.errors import ConfigurationError, Terminal
-from pipelines.land import layout
-from pipelines.ledger import TableEntry
-from pipelines.reconcile.prunable import old_proofs
-from pipelines.records.proofs import FoundRow, FoundRows, TableProof
-from pipelines.source.buckets import HashedColumn, Hashing
-from pipelines.steps.proof.found_rows import hash_conditions, key_conditions
-from pipelines.steps.proof.repair import rows_of_proofs
-from pipelines.steps.proof.verify import choose_due
-from pipelines.values.canonical import HashPlan
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.context import PipelineContext
+from redolake.errors import ConfigurationError, Terminal
+from redolake.land import layout
+from redolake.ledger import TableEntry
+from redolake.reconcile.prunable import old_proofs
+from redolake.records.proofs import FoundRow, FoundRows, TableProof
+from redolake.source.buckets import HashedColumn, Hashing
+from redolake.steps.proof.found_rows import hash_conditions, key_conditions
+from redolake.steps.proof.repair import rows_of_proofs
+from redolake.steps.proof.verify import choose_due
+from redolake.values.canonical import HashPlan
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 OLD, YOUNG, NEVER = TableId("SHOP", "OLD"), TableId("SHOP", "YOUNG"), TableId("SHOP", "NEVER")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.config import Pipeline
-from pipelines.config.union_views import UnionView
-from pipelines.errors import ConfigurationError
-from pipelines.steps.shown.history_views import HistoryOf, history_statements, history_unions
-from pipelines.steps.shown.union_views import LakeColumn, Member, make_union
-from pipelines.steps.shown.views import STATEMENTS, ViewOf, left_out_unions
-from pipelines.values.common_type import common_type
-from pipelines.values.table import TableId
+from redolake.config import Pipeline
+from redolake.config.union_views import UnionView
+from redolake.errors import ConfigurationError
+from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions
+from redolake.steps.shown.union_views import LakeColumn, Member, make_union
+from redolake.steps.shown.views import STATEMENTS, ViewOf, left_out_unions
+from redolake.values.common_type import common_type
+from redolake.values.table import TableId
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
 MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)

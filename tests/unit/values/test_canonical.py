@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.apply.verify import buckets as in_spark
-from pipelines.decode.datatypes import spark_ddl_type
-from pipelines.source import buckets as in_oracle
-from pipelines.values.canonical import (
+from redolake.apply.verify import buckets as in_spark
+from redolake.decode.datatypes import spark_ddl_type
+from redolake.source import buckets as in_oracle
+from redolake.values.canonical import (
     COLUMNS_OF_A_HASH,
     FORMS,
     columns_behind,
@@ -19,10 +19,10 @@ from pipelines.values.canonical import (
     of_filter,
     of_key,
 )
-from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
-from pipelines.values.redo import Encoding
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 NUMBER, TEXT, INTERVAL = (
     OracleType("NUMBER", precision=9, scale=0),

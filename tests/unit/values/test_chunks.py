@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.source.chunks import part_for
-from pipelines.values.chunks import Chunk, Extent, SegmentPart, cut_by_key, cut_by_rowid, has_plain_rowids, rowid_text
+from redolake.source.chunks import part_for
+from redolake.values.chunks import Chunk, Extent, SegmentPart, cut_by_key, cut_by_rowid, has_plain_rowids, rowid_text
 
 BLOCK = 8192
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.values import combinations as module
-from pipelines.values.combinations import combinations
+from redolake.values import combinations as module
+from redolake.values.combinations import combinations
 
 rows = st.lists(st.tuples(st.sampled_from([None, "a", "b", "é"]), st.sampled_from([None, 1, 2, 2**62]), st.booleans()))
 

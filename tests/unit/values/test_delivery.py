@@ -9,10 +9,10 @@ from typing import get_args
 
 import pytest
 
-import pipelines
-from pipelines.records.batches.spec import TableTask
-from pipelines.records.codec import decode, encode
-from pipelines.values.delivery import (
+import redolake
+from redolake.records.batches.spec import TableTask
+from redolake.records.codec import decode, encode
+from redolake.values.delivery import (
     KINDS,
     PLAIN,
     Appended,
@@ -29,15 +29,15 @@ from pipelines.values.delivery import (
     is_in_redo,
     widest,
 )
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
+from redolake.values.scn import Scn
+from redolake.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.unit.records.samples import BATCH
 
 ID, NAME = Column(1, "ID", OracleType("NUMBER"), 1, nullable=False), Column(2, "NAME", OracleType("VARCHAR2", length=9), 2)
 BODY, DOC, FLAG = (Column(n, t, OracleType(t), n) for n, t in ((3, "CLOB"), (4, "XMLTYPE"), (5, "BOOLEAN")))
 STORE = IgnoredColumn(6, "system", "SYS_NC00006$", part_of="XMLTYPE")
-OF_ROOT = Path(pipelines.__file__).parent
-# Where each stage treats the kinds differently (the docstring of pipelines/values/delivery.py).
+OF_ROOT = Path(redolake.__file__).parent
+# Where each stage treats the kinds differently (the docstring of pipelines/redolake/values/delivery.py).
 MATCHES = {
     "assemble/valueless.py": set(get_args(Delivery)),
     "apply/delivery/keyed.py": set(get_args(Keyed)),

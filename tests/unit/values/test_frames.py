@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.values import frames
+from redolake.values import frames
 
 ROOT = Path(__file__).parents[3]
 NAMES: dict[str, frames.Kind] = {
@@ -47,7 +47,7 @@ def spelled_letters(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("room", ["decode/*.py", "assemble/**/*.py", "apply/**/*.py", "job/*.py"])
 def test_letters_are_spelled_in_one_place(room: str) -> None:
-    modules = sorted((ROOT / "pipelines").glob(room))
+    modules = sorted((ROOT / "pipelines" / "redolake").glob(room))
 
     assert modules
     assert [place for path in modules for place in spelled_letters(path)] == []

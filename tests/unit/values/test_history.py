@@ -6,9 +6,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines.values.delivery import Appended, Assembled, Delivery, NullableKey, Plain, RereadRows, RereadValues
-from pipelines.values.history import HistoryKind, Reached, begins_at, taken_names, why_begins, why_no_history
-from pipelines.values.history_sql import OF_CHANGE, versions_sql
+from redolake.values.delivery import Appended, Assembled, Delivery, NullableKey, Plain, RereadRows, RereadValues
+from redolake.values.history import HistoryKind, Reached, begins_at, taken_names, why_begins, why_no_history
+from redolake.values.history_sql import OF_CHANGE, versions_sql
 
 LOAD = "/load/1-a"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.values.lake_rules import LakeColumn, conflicts
-from pipelines.values.target_options import TargetOptions
+from redolake.values.lake_rules import LakeColumn, conflicts
+from redolake.values.target_options import TargetOptions
 
 ID, TEXT = LakeColumn("ID", "int"), LakeColumn("TEXT", "string")
 ALL_OWN = ("_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
+from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
 
 WINDOW = "0000000001-00000000000000002000-00000000000000002100"
 EIGHT = AtTime(datetime(2026, 11, 20, 8, tzinfo=UTC))

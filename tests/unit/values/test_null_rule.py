@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.datatypes import family_of, target_type
-from pipelines.values.mapping import Computed, RowFilter, TableMapping
-from pipelines.values.null_rule import else_null, is_else_null, nulled_text, own_rule, own_rules, with_nulls
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.decode.changes import decode_changes
+from redolake.decode.datatypes import family_of, target_type
+from redolake.values.mapping import Computed, RowFilter, TableMapping
+from redolake.values.null_rule import else_null, is_else_null, nulled_text, own_rule, own_rules, with_nulls
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 NUMBER, DATE = OracleType("NUMBER"), OracleType("DATE")
 COLUMNS = (
@@ -102,7 +102,7 @@ REASONS = {
 
 @pytest.mark.parametrize(("name", "rule"), REASONS)
 def test_each_reason_for_which_a_type_of_the_lake_is_too_narrow_is_known_as_such(name: str, rule: object) -> None:
-    from pipelines.decode.datatypes import Unfit
+    from redolake.decode.datatypes import Unfit
 
     type_ = OracleType(name)
     texts = pa.array([*REASONS[name, rule], "no value of that type"], pa.string())

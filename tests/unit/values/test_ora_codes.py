@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient
-from pipelines.values.ora_codes import BAD_COPY, DRIVER_ROWS, DRIVER_TABLE, ROWS, TABLE, error_class_for
+from redolake.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient
+from redolake.values.ora_codes import BAD_COPY, DRIVER_ROWS, DRIVER_TABLE, ROWS, TABLE, error_class_for
 
 ROOT = Path(__file__).parents[3]
 
@@ -110,7 +110,7 @@ def test_no_other_module_spells_a_code_of_oracle() -> None:
     number = re.compile(r"ora_code\s*(?:==|!=|(?:not )?in)\s*[\d({\[]|frozenset\(\s*\{\s*\d{3,5}\b")
     found = [
         str(path.relative_to(ROOT))
-        for path in sorted((ROOT / "pipelines").rglob("*.py"))
+        for path in sorted((ROOT / "pipelines" / "redolake").rglob("*.py"))
         if path.name != "ora_codes.py" and number.search(path.read_text())
     ]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.values.quarantine import (
+from redolake.values.quarantine import (
     Decision,
     Event,
     QuarantineRule,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.values.row_key import parse_row_key
+from redolake.values.row_key import parse_row_key
 
 
 @pytest.mark.parametrize(

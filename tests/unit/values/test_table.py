@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.values.table import TableId
+from redolake.values.table import TableId
 
 # What Oracle takes between double quotes: anything but these two.
 names = st.text(st.characters(codec="utf-8", exclude_characters='"\0', exclude_categories=["Cs"]), min_size=1, max_size=30)

@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.decode.changes import decode_changes
-from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.errors import TextNotValid
-from pipelines.source.text_check import check_texts
-from pipelines.values.redo import Encoding
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from pipelines.values.valid_text import (
+from redolake.decode.changes import decode_changes
+from redolake.decode.compiled.changes import decode_compiled
+from redolake.errors import TextNotValid
+from redolake.source.text_check import check_texts
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.valid_text import (
     BY_SERVER,
     has_marks,
     is_valid,

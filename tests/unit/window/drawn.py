@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window import plan_window
+from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window import plan_window
 
 DBID, INC = 7, 11
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
+from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
+from redolake.values.scn import Scn
 
 DBID = 7
 LOCAL, STANDBY = (1, 2), 3

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.values.redo import Incarnation, Position, RedoThread
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import (
+from redolake.values.redo import Incarnation, Position, RedoThread
+from redolake.values.scn import Scn, ScnRange
+from redolake.window import (
     Lost,
     NothingNew,
     Sealed,
@@ -24,7 +24,7 @@ from pipelines.window import (
     next_complete_scn,
     plan_window,
 )
-from pipelines.window.incarnation import SNAPSHOT_CURE
+from redolake.window.incarnation import SNAPSHOT_CURE
 from tests.unit.window.drawn import (
     CURRENT,
     DBID,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
-from pipelines.values.scn import Scn
-from pipelines.window.container import container_change
+from redolake.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
+from redolake.values.scn import Scn
+from redolake.window.container import container_change
 
 FIRST = PdbIncarnation(2, 0, Scn(100), Scn(100), True, (1, 0))
 

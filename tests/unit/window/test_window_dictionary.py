@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.errors import NoDictionaryInRedo
-from pipelines.values.redo import RedoDictionary
-from pipelines.values.scn import ChainPosition, Scn
-from pipelines.window import newest_before, with_dictionary
+from redolake.errors import NoDictionaryInRedo
+from redolake.values.redo import RedoDictionary
+from redolake.values.scn import ChainPosition, Scn
+from redolake.window import newest_before, with_dictionary
 from tests.unit.window.drawn import DBID, GONE, INC, closed, facts, log, online, opened, plan
 
 ONE = [log(1, n, 100 * n, 100 * n + 100) for n in (1, 2, 3, 4)]

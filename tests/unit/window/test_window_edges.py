@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.values.redo import Incarnation, LogTrace, Position, RedoThread
-from pipelines.values.scn import OPEN_ENDS, Scn, ScnRange, known_end
-from pipelines.window import Lost, NothingNew, Sealed, Wait, missing_logs, next_complete_scn, plan_window
-from pipelines.window.end import End
-from pipelines.window.gate import FullCoverage, cover_all
-from pipelines.window.incarnation import Branch
+from redolake.values.redo import Incarnation, LogTrace, Position, RedoThread
+from redolake.values.scn import OPEN_ENDS, Scn, ScnRange, known_end
+from redolake.window import Lost, NothingNew, Sealed, Wait, missing_logs, next_complete_scn, plan_window
+from redolake.window.end import End
+from redolake.window.gate import FullCoverage, cover_all
+from redolake.window.incarnation import Branch
 from tests.unit.window.drawn import (
     CURRENT,
     DBID,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.values.scn import Scn
-from pipelines.window.log_state import Current, Wait, state_of_log
-from pipelines.window.loss import Hole
-from pipelines.window.thread_logs import ThreadLogs
+from redolake.values.scn import Scn
+from redolake.window.log_state import Current, Wait, state_of_log
+from redolake.window.loss import Hole
+from redolake.window.thread_logs import ThreadLogs
 from tests.unit.window.drawn import STANDBY, closed, copy, log, online, opened, trace
 
 THREAD = opened(1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import missing_logs, next_complete_scn
-from pipelines.window.loss import Hole, loss_of, state_of_copy
-from pipelines.window.thread_logs import ThreadLogs
+from redolake.values.redo import Position
+from redolake.values.scn import Scn, ScnRange
+from redolake.window import missing_logs, next_complete_scn
+from redolake.window.loss import Hole, loss_of, state_of_copy
+from redolake.window.thread_logs import ThreadLogs
 from tests.unit.window.drawn import DBID, GONE, INC, closed, copy, facts, log, online, opened
 
 ONE = [log(1, n, 100 * n, 100 * n + 100) for n in (1, 2, 3)]

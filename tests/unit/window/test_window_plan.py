@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.values.redo import Incarnation, LogFile
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import Lost, NothingNew, Sealed, Wait
-from pipelines.window.plan import balance, find_overlapping, within, within_budget
+from redolake.values.redo import Incarnation, LogFile
+from redolake.values.scn import Scn, ScnRange
+from redolake.window import Lost, NothingNew, Sealed, Wait
+from redolake.window.plan import balance, find_overlapping, within, within_budget
 from tests.unit.window.drawn import DBID, GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]

@@ -12,9 +12,9 @@ from itertools import pairwise
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from pipelines.values.redo import Position
-from pipelines.values.scn import Scn
-from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_complete_scn, plan_window
+from redolake.values.redo import Position
+from redolake.values.scn import Scn
+from redolake.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.redo_history import DBID, START, History, Readings, read
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.values.redo import Incarnation, LogFile, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window import NothingNew, Sealed, plan_window
+from redolake.values.redo import Incarnation, LogFile, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window import NothingNew, Sealed, plan_window
 from tests.unit.window.drawn import DBID, INC, Limits, copy, facts, log, online, plan
 
 # A two-node cluster of 19c whose first instance is shut down and started again: Debezium's test of DBZ-8724, whose rows are a

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import RedoLost, Terminal
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window import Lost, missing_logs, plan_window
-from pipelines.window.recovery_options import checked_position, choices, gap_end, is_rewound, rman_commands, without
+from redolake.errors import RedoLost, Terminal
+from redolake.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window import Lost, missing_logs, plan_window
+from redolake.window.recovery_options import checked_position, choices, gap_end, is_rewound, rman_commands, without
 
 DBID = 7
 

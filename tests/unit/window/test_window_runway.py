@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window.runway import ENOUGH, LOST, LOW, measure, state_of
-from pipelines.window.runway_findings import findings, headline
+from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window.runway import ENOUGH, LOST, LOW, measure, state_of
+from redolake.window.runway_findings import findings, headline
 
 RESETLOGS = 11
 BEGIN = datetime(2026, 11, 1)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window import Lost, Sealed, Wait, plan_window
+from redolake.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window import Lost, Sealed, Wait, plan_window
 
 RESETLOGS = 11
 

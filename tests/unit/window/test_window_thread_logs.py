@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.values.redo import Incarnation
-from pipelines.values.scn import Scn
-from pipelines.window.end import End
-from pipelines.window.incarnation import Branch
-from pipelines.window.thread_logs import logs_of
+from redolake.values.redo import Incarnation
+from redolake.values.scn import Scn
+from redolake.window.end import End
+from redolake.window.incarnation import Branch
+from redolake.window.thread_logs import logs_of
 from tests.unit.window.drawn import CURRENT, GONE, STANDBY, copy, facts, log, online, trace
 
 BRANCH = Branch(CURRENT, Scn(100), End.OPEN)

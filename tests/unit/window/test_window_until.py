@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.values.scn import Scn
-from pipelines.window import Lost, Sealed
-from pipelines.window.until import end_of, has_reached, missing_until, plan_all, plan_until, with_offered
+from redolake.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from redolake.values.scn import Scn
+from redolake.window import Lost, Sealed
+from redolake.window.until import end_of, has_reached, missing_until, plan_all, plan_until, with_offered
 
 DBID = 7
 

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.apply import delivery as deliveries
-from pipelines.apply.commit_ranges import CommitRange
-from pipelines.apply.delivery import appended, assembled, keyed, nullable_key, plain, reread_rows, reread_values, whole_table
-from pipelines.apply.delivery.prepared import NetChanges
-from pipelines.errors import RedoNotUnderstood
-from pipelines.records.batches.spec import WholeFile
-from pipelines.values.delivery import (
+from redolake.apply import delivery as deliveries
+from redolake.apply.commit_ranges import CommitRange
+from redolake.apply.delivery import appended, assembled, keyed, nullable_key, plain, reread_rows, reread_values, whole_table
+from redolake.apply.delivery.prepared import NetChanges
+from redolake.errors import RedoNotUnderstood
+from redolake.records.batches.spec import WholeFile
+from redolake.values.delivery import (
     PLAIN,
     Appended,
     Assembled,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.apply.delivery.nullable_key import of_whole_rows
-from pipelines.apply.net.net_change import events
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delivery.nullable_key import of_whole_rows
+from redolake.apply.net.net_change import events
+from redolake.values.target_options import TargetOptions
 from tests.unit.apply.net.histories import COLUMNS, KEY, Transaction, changes, delete, insert, move, target, update
 
 INSERTED, GONE, EQUAL = "U", "D", "N"

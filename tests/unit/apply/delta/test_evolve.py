@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.commit_ranges import CommitRange
-from pipelines.apply.context import ApplyContext
-from pipelines.apply.delta.evolve import evolve
-from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.target import TargetColumn
-from pipelines.errors import SchemaConflict
-from pipelines.job.translation import TRANSLATION
-from pipelines.records.batches.spec import ColumnChange, TableTask
-from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.apply.commit_ranges import CommitRange
+from redolake.apply.context import ApplyContext
+from redolake.apply.delta.evolve import evolve
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import TargetColumn
+from redolake.errors import SchemaConflict
+from redolake.job.translation import TRANSLATION
+from redolake.records.batches.spec import ColumnChange, TableTask
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 
 T = TableId("S", "T")
 ID, A = (Column(n, name, OracleType("VARCHAR2"), n) for n, name in ((1, "ID"), (2, "A")))

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.commit import text_of
-from pipelines.apply.delta.log import position_of, read_log
-from pipelines.errors import LakeDamaged
-from pipelines.job.swap import Swap, find_swap
+from redolake.apply.delta.commit import text_of
+from redolake.apply.delta.log import position_of, read_log
+from redolake.errors import LakeDamaged
+from redolake.job.swap import Swap, find_swap
 from tests.references.delta_table import latest_version
 
 

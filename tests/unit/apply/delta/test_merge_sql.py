@@ -8,11 +8,11 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from pipelines.apply.delta.key_range import KeyRange
-from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
-from pipelines.apply.spark.quoting import table_at
-from pipelines.apply.target import TargetColumn
-from pipelines.values.target_options import TargetOptions
+from redolake.apply.delta.key_range import KeyRange
+from redolake.apply.delta.merge import NO_ROW, NetColumns, merge_sql
+from redolake.apply.spark.quoting import table_at
+from redolake.apply.target import TargetColumn
+from redolake.values.target_options import TargetOptions
 
 ID, NAME, PHOTO = TargetColumn(1, "ID", "int"), TargetColumn(2, "the name", "string"), TargetColumn(3, "PHOTO", "string")
 COLUMNS = (ID, NAME, PHOTO)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.delta.owner import ORIGIN, Owner, Use, check_owner, why_taken
-from pipelines.errors import FolderTaken
-from pipelines.values.table import TableId
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.owner import ORIGIN, Owner, Use, check_owner, why_taken
+from redolake.errors import FolderTaken
+from redolake.values.table import TableId
 from tests.unit.apply.delta.test_log import commit
 
 MINE = Owner("shop", "SHOP.ORDERS", origin="1-2-3", object_id=7)

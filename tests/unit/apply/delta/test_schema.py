@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.apply.delta.schema import check_columns, target_schema
-from pipelines.apply.landed.findings import segment_text
-from pipelines.apply.target import TargetColumn
-from pipelines.errors import SchemaConflict
-from pipelines.job.translation import TRANSLATION
-from pipelines.values.scn import Scn
-from pipelines.values.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
+from redolake.apply.delta.schema import check_columns, target_schema
+from redolake.apply.landed.findings import segment_text
+from redolake.apply.target import TargetColumn
+from redolake.errors import SchemaConflict
+from redolake.job.translation import TRANSLATION
+from redolake.values.scn import Scn
+from redolake.values.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
 
 TEXT = OracleType("VARCHAR2", length=9)
 

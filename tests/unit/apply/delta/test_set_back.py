@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.delta.set_back import check_not_set_back
-from pipelines.errors import TableSetBack
-from pipelines.records.batches.spec import HoldAt, TableTask
-from pipelines.values.table import TableId
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.set_back import check_not_set_back
+from redolake.errors import TableSetBack
+from redolake.records.batches.spec import HoldAt, TableTask
+from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.apply.landed.check_changes import check_finding, check_merged
-from pipelines.apply.target import Merged
-from pipelines.decode.changes import decode_changes
-from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.records.batches.spec import TableTask
-from pipelines.values.scn import Scn
-from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from redolake.apply.landed.check_changes import check_finding, check_merged
+from redolake.apply.target import Merged
+from redolake.decode.changes import decode_changes
+from redolake.errors import InvariantBroken, RedoNotUnderstood
+from redolake.records.batches.spec import TableTask
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import insert, redo_batch
 
 VERSION = TableVersion(TableId("S", "T"), Scn(1), 7, 7, (Column(1, "U", OracleType("UROWID"), 1),), (1,), 2)

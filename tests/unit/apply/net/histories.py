@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.apply.spark.quoting import quote
-from pipelines.apply.target import TargetColumn
+from redolake.apply.spark.quoting import quote
+from redolake.apply.target import TargetColumn
 
 KEY = (1, 2)
 COLUMNS = tuple(

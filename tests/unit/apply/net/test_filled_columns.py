@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.net.missing_columns import (
+from redolake.apply.net.missing_columns import (
     MOST_KEYS_TO_BROADCAST,
     NOTHING_MISSING,
     Missing,
@@ -19,7 +19,7 @@ from pipelines.apply.net.missing_columns import (
     probe_missing,
     with_missing,
 )
-from pipelines.apply.net.net_change import by_key, events, net_change
+from redolake.apply.net.net_change import by_key, events, net_change
 from tests.unit.apply.net.histories import COLUMNS, KEY, Change, Transaction, changes, delete, insert, move, target, update
 
 NAME, MORE = 3, 4

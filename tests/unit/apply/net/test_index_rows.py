@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.apply.net.index_rows import STEP, name_rows
+from redolake.apply.net.index_rows import STEP, name_rows
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 SCHEMA = pa.schema([
@@ -116,7 +116,7 @@ def test_a_batch_of_names_has_the_places_of_the_changes_and_their_types() -> Non
 
 
 def test_more_changes_than_one_process_shall_remember_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.apply.net.index_rows.MOST_STEPS", 2)
+    monkeypatch.setattr("redolake.apply.net.index_rows.MOST_STEPS", 2)
 
     found = named([], [(UPDATE, "1", "2"), (UPDATE, "3", "4"), (UPDATE, "5", "6")])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing, missing_of
-from pipelines.apply.target import KeyRange, TargetColumn, key_range
+from redolake.apply.net.missing_columns import NOTHING_MISSING, Missing, missing_of
+from redolake.apply.target import KeyRange, TargetColumn, key_range
 
 A, B = TargetColumn(2, "A", "string"), TargetColumn(3, "B", "int")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.apply.net.net_change import ENTERED, LEFT, by_key, events, net_change, without_filtered
+from redolake.apply.net.net_change import ENTERED, LEFT, by_key, events, net_change, without_filtered
 from tests.unit.apply.net.histories import KEY, Transaction, changes, delete, insert, move, update
 
 GONE = ("D", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.apply.net.index_rows import with_rows
+from redolake.apply.net.index_rows import with_rows
 from tests.unit.apply.net.histories import COLUMNS, Transaction, changes, delete, insert, move, target, update
 
 ALONE = "alone"  # the row's own name stays, for no UPDATE changes its key

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines.apply.objects.content import Content, Unfollowable
-from pipelines.values.logminer import CHARACTERS, CODE_UNITS
+from redolake.apply.objects.content import Content, Unfollowable
+from redolake.values.logminer import CHARACTERS, CODE_UNITS
 
 COUNTED = {CHARACTERS: "utf-32-le", CODE_UNITS: "utf-16-le"}
 ALPHABETS = {"ASCII": "abc", "BMP": "aä€", "beyond": "a€😀"}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pipelines.apply.objects.content import Unfollowable
-from pipelines.apply.objects.xml_document import Document
+from redolake.apply.objects.content import Unfollowable
+from redolake.apply.objects.xml_document import Document
 
 
 def read_text(octets: bytes) -> str:

@@ -11,11 +11,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
-from pipelines.apply.delta.schema import parse_type
-from pipelines.apply.spark.failures import check_session
-from pipelines.apply.spark.holds import unforeseen_error, without_row
-from pipelines.apply.spark.thrown import failure_text
-from pipelines.errors import (
+from redolake.apply.delta.schema import parse_type
+from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.holds import unforeseen_error, without_row
+from redolake.apply.spark.thrown import failure_text
+from redolake.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
     LakeFull,
@@ -26,9 +26,9 @@ from pipelines.errors import (
     SparkLost,
     Transient,
 )
-from pipelines.job.job import run
-from pipelines.records.batches.spec import BatchSpec
-from pipelines.values.table import TableId
+from redolake.job.job import run
+from redolake.records.batches.spec import BatchSpec
+from redolake.values.table import TableId
 
 SPARK = "org.apache.spark.SparkException"
 TASK = (
@@ -127,7 +127,7 @@ TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
         SparkLost,
     ),
     "a lost executor": (Failed(f"{TASK}ExecutorLostFailure (executor 1 exited caused by one of the running tasks)"), SparkLost),
-    "a worker without our package": (Failed(f"{PYTHON}ModuleNotFoundError: No module named 'pipelines'"), ConfigurationError),
+    "a worker without our package": (Failed(f"{PYTHON}ModuleNotFoundError: No module named 'redolake'"), ConfigurationError),
     "another writer": (
         Failed("io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND] Files were added"),
         Transient,
@@ -286,7 +286,7 @@ def test_an_error_of_our_own_is_named_with_its_place_in_the_code() -> None:
     except KeyError as error:
         text = failure_text(error)
 
-    assert text.startswith("KeyError; at pipelines/apply/spark/types.py, line ")
+    assert text.startswith("KeyError; at redolake/apply/spark/types.py, line ")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.apply.spark import probes
-from pipelines.apply.spark.probes import Plan, Probe, take_alone, take_together
-from pipelines.errors import RedoNotUnderstood
+from redolake.apply.spark import probes
+from redolake.apply.spark.probes import Plan, Probe, take_alone, take_together
+from redolake.errors import RedoNotUnderstood
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pipelines
-from pipelines.apply.spark.quoting import text_literal, typed_literal
+import redolake
+from redolake.apply.spark.quoting import text_literal, typed_literal
 
 # These run SQL without names and texts of the source.
 CONSTANT = {"apply/spark/failures.py"}
@@ -42,7 +42,7 @@ def test_no_text_can_end_its_literal_or_begin_a_variable(text):
 
 
 def test_only_one_function_runs_statements_with_names_and_texts():
-    root = Path(pipelines.__file__).parent
+    root = Path(redolake.__file__).parent
     found = {str(file.relative_to(root)) for file in root.rglob("*.py") if runs_sql(ast.parse(file.read_text()))}
 
     assert found == {"apply/spark/session.py"} | CONSTANT | USERS_OWN
@@ -55,7 +55,7 @@ def runs_sql(tree):
 
 def test_no_expression_is_parsed_from_a_text_that_is_put_together():
     """F.expr and their like take constants: a name would need quotes, and Spark replaces ${..} in them too."""
-    root = Path(pipelines.__file__).parent / "apply"
+    root = Path(redolake.__file__).parent / "apply"
     texts = [
         f"{file.name}:{node.lineno}"
         for file in root.rglob("*.py")

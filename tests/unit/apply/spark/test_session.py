@@ -7,8 +7,8 @@ from unittest import mock
 
 import pytest
 
-from pipelines.apply.spark import session
-from pipelines.apply.spark.session import (
+from redolake.apply.spark import session
+from redolake.apply.spark.session import (
     COMPILES_ALL,
     EXECUTOR_JAVA_OPTIONS,
     JAVA_OPTIONS,
@@ -17,9 +17,9 @@ from pipelines.apply.spark.session import (
     plan_for_few_rows,
     spark_conf,
 )
-from pipelines.host.spark_settings import AS_WRITTEN, FIXED
-from pipelines.job.connect_server import server_command
-from pipelines.steps.shared.spark_jobs import open_spark
+from redolake.host.spark_settings import AS_WRITTEN, FIXED
+from redolake.job.connect_server import server_command
+from redolake.steps.shared.spark_jobs import open_spark
 
 
 def test_java_compiles_the_code_of_wide_tables_in_the_driver_and_the_executors():

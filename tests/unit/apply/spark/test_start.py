@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.cli.options import CONFIGURATION, TRY_AGAIN
-from pipelines.host.runtime import environment, find_java
+from redolake.cli.options import CONFIGURATION, TRY_AGAIN
+from redolake.host.runtime import environment, find_java
 
 # Spark starts `java` first to build a command, then to run it.
 JAVA = """#!/bin/sh
@@ -31,9 +31,9 @@ kill -9 $$
 """
 OPEN = """
 import json, sys
-from pipelines.apply.spark.start import start_session
-from pipelines.cli.options import exit_code_of
-from pipelines.errors import RedolakeError
+from redolake.apply.spark.start import start_session
+from redolake.cli.options import exit_code_of
+from redolake.errors import RedolakeError
 said = []
 for _ in range(2):
     try:
@@ -47,9 +47,9 @@ print(json.dumps(said))
 CONNECT = """
 import os
 from pyspark.sql.connect.client import retries
-from pipelines.apply.spark.start import start_session
-from pipelines.cli.options import exit_code_of
-from pipelines.errors import RedolakeError
+from redolake.apply.spark.start import start_session
+from redolake.cli.options import exit_code_of
+from redolake.errors import RedolakeError
 retries.DefaultPolicy.can_retry = lambda *_: False
 try:
     start_session("connect", "sc://127.0.0.1:9")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.commit import text_of
-from pipelines.apply.delta.log import read_log
-from pipelines.apply.verify.compare import version_to_compare
-from pipelines.apply.verify.comparison import CompareTask
-from pipelines.errors import FolderTaken, TableSetBack
-from pipelines.values.table import TableId
+from redolake.apply.delta.commit import text_of
+from redolake.apply.delta.log import read_log
+from redolake.apply.verify.compare import version_to_compare
+from redolake.apply.verify.comparison import CompareTask
+from redolake.errors import FolderTaken, TableSetBack
+from redolake.values.table import TableId
 from tests.integration.spark.specs import version
 
 OURS = text_of({"batch": "[10, 20)"})

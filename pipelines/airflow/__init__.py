@@ -1,1 +1,0 @@
-"""Redolake's DAGs: tasks and their order. The work is in `pipelines.steps`; only this room imports airflow."""

@@ -1,0 +1,1 @@
+"""Redolake's DAGs: tasks and their order. The work is in `redolake.steps`; only this room imports airflow."""

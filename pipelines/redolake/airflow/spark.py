@@ -1,0 +1,100 @@
+"""The task that runs a prepared batch on Spark: by spark-submit (any cluster), or on a Connect server."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+import redolake
+from redolake.airflow.connections import resolved_pipeline
+from redolake.airflow.failures import airflow_failures
+from redolake.config import Pipeline
+from redolake.records.jobs import TERMINAL_EXIT, JobFailure
+
+JOB = Path(redolake.__file__).with_name("job") / "job.py"
+
+
+class SubmitBatch(SparkSubmitOperator):
+    """Runs the job file by spark-submit; finds jars, settings and Java at run time, so that parsing DAGs needs none of them."""
+
+    application_args: list[Any]
+
+    def __init__(self, *, pipeline: Pipeline, batch: Any, **kwargs: Any) -> None:
+        super().__init__(application=str(JOB), application_args=[batch], **kwargs)
+        self.pipeline = pipeline
+
+    def execute(self, context: Any) -> None:
+        from redolake import steps
+        from redolake.apply.spark.session import spark_conf
+        from redolake.host.runtime import find_java, spark_jars
+
+        with airflow_failures():
+            self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
+            self.conf = spark_conf(self.pipeline.spark.conf)
+            # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
+            os.environ["JAVA_HOME"] = find_java()
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # Otherwise Python puts the job's own folder first on its path, where `batch` and `snapshot` are our modules.
+        os.environ["PYTHONSAFEPATH"] = "1"
+        (batch,) = self.application_args
+        with resolved_pipeline(self.pipeline) as pipeline, steps.external_spark_job(pipeline, batch, self.on_kill) as failed:
+            self.application_args = [batch, failed]
+            try:
+                super().execute(context)
+            except Exception as error:
+                raise_failure(steps.read_job_failure(pipeline, failed), error)
+
+
+def raise_failure(failure: JobFailure | None, error: Exception) -> None:
+    """Raise with the job's own error text if it left one; spark-submit knows only the exit code."""
+    terminal = failure.terminal if failure else f"Error code is: {TERMINAL_EXIT}." in str(error)
+    raise (AirflowFailException if terminal else AirflowException)(failure.text if failure else str(error)) from (
+        None if failure else error
+    )
+
+
+def connect_url(conn_id: str) -> str:
+    from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+
+    return str(SparkConnectHook(conn_id).get_connection_url())
+
+
+def run_through_connect(pipeline: Pipeline, batch: str) -> None:
+    """Run the batch in its own session on the Connect server."""
+    from redolake import steps
+    from redolake.apply.spark.start import start_session
+
+    with resolved_pipeline(pipeline) as resolved:
+        spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+        try:
+            steps.run_spark_job(resolved, batch, spark)
+        finally:
+            spark.stop()
+
+
+def spark_task(pipeline: Pipeline, batch: Any, doc_md: str) -> Any:
+    """Return the task `spark`."""
+    if pipeline.spark.mode == "submit":
+        return SubmitBatch(
+            task_id="spark",
+            conn_id=pipeline.spark.connection,
+            pipeline=pipeline,
+            batch=batch,
+            name=f"redolake-{pipeline.name}",
+            doc_md=doc_md,
+        )
+
+    @task(task_id="spark", doc_md=doc_md)
+    def spark(batch: str) -> None:
+        run_through_connect(pipeline, batch)
+
+    return spark(batch)

@@ -1,0 +1,305 @@
+"""The Delta table with the history of a table (values/history.py).
+
+Its commits are under `<pipeline>/<table>/<resetlogs>/history/<epoch>` and the table's load, at the last SCN of the commits that
+they have. A commit range's rows are appended before its MERGE. If a process ends between the two, the history is ahead: the
+range is applied again, perhaps with more commits, and only those above the history's own position are appended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from redolake.apply.context import ApplyContext
+from redolake.apply.delta import own_columns
+from redolake.apply.delta.commit import Tag, session_with_metadata
+from redolake.apply.delta.create import overwrite
+from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
+from redolake.apply.delta.log import DeltaLog, load_in
+from redolake.apply.delta.owner import Owner, check_owner
+from redolake.apply.delta.rewrite import OURS, widens
+from redolake.apply.delta.schema import COLUMN_ID
+from redolake.apply.delta.settings import settle
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.session import run_sql
+from redolake.apply.spark.types import parse_type
+from redolake.errors import InvariantBroken, SchemaConflict
+from redolake.host import crash
+from redolake.records.batches.manifest import HistoryState
+from redolake.records.batches.spec import TableTask
+from redolake.values import frames
+from redolake.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
+from redolake.values.lake_rules import fold
+
+EPOCH = re.compile(r"/history/(\d+)")
+BEGAN = ("epoch_since", "epoch_because")  # in the user metadata of each commit
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    number: int
+    reached: Reached
+
+
+def newest_epoch(log: DeltaLog | None) -> Epoch | None:
+    """Return the history's newest epoch and how far it is; None for a table without one."""
+    txns = {} if log is None else log.txns()
+    numbers = {app: int(found[1]) for app in txns if (found := EPOCH.search(app))}
+    if not numbers:
+        return None
+    newest = max(numbers.values())
+    of_epoch = {app: txns[app] for app, number in numbers.items() if number == newest}
+    return Epoch(newest, position_of_load(of_epoch, next(iter(loads_in(of_epoch)), "")))
+
+
+def of_table(table: DeltaTable) -> Reached:
+    """Return how far a table is."""
+    own = f"{table.base_id.rpartition('/')[0]}/"
+    txns = {} if table.log is None else {app: number for app, number in table.log.txns().items() if app.startswith(own)}
+    return position_of_load(txns, load_in(table.app_id))
+
+
+def position_of_load(txns: Mapping[str, int], load: str) -> Reached:
+    """Return how far the commits of a load are, whatever the incarnation of the database."""
+    position, beside = None, dict[str, int]()
+    for app, number in txns.items():
+        name = after_load(app, load)
+        if name == "":
+            position = number if position is None else max(position, number)
+        elif name is not None:
+            beside[name] = max(number, beside.get(name, number))
+    return Reached(load, position, beside)
+
+
+def loads_in(txns: Mapping[str, int]) -> set[str]:
+    return {load for app in txns if (load := load_in(app))}
+
+
+def after_load(app_id: str, load: str) -> str | None:
+    """Return what an application id has after the load, such as `/repair`; None for one of another load."""
+    found = re.fullmatch(rf".+?/\d+(?:/history/\d+)?{re.escape(load)}(/[a-z]+)?", app_id, re.DOTALL)
+    return None if found is None else found[1] or ""
+
+
+class DeltaHistory(DeltaTable):
+    """`base_id` is the table's, without its load."""
+
+    def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
+        super().__init__(spark, path, base_id)
+
+    def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
+        """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
+        not applied yet. Raise SchemaConflict for a table that can have no history."""
+        check_possible(table, task)
+        there, epoch = of_table(table), newest_epoch(self.log)
+        if is_mixed(task, there):
+            return  # the rows of chunks are those of several SCNs: the history begins when they are those of one
+        reached = None if epoch is None else epoch.reached
+        why, scn = why_begins(reached, there), begins_at(reached, there, start)
+        if why is None and (changed := self.columns_of_new_type(table, task)):
+            why, scn = f"the type of {', '.join(changed)} changed", max(scn, start)
+        if why is not None:
+            self.begin(context, table, task, there, 1 if epoch is None else epoch.number + 1, scn, why)
+        else:
+            self.fit(context, table, task, 1 + (there.position or 0))
+
+    def begin(
+        self, context: ApplyContext, table: DeltaTable, task: TableTask, there: Reached, number: int, scn: int, why: str
+    ) -> None:
+        """Copy the table's rows, which are those of the SCN."""
+        context.may_commit()
+        self.claim(context, table, task)
+        self.fit(context, table, task, scn)
+        context.report(f"{task.table}: its history begins at SCN {scn} ({why})")
+        columns = {i: F.col(quote(column.name)).alias(frames.after(i)) for i, column in table.columns.items()}
+        rows = (
+            own_columns.live(table.rows, task.options)
+            .select(*columns.values())
+            .withColumns({"_op": F.lit("load"), "_image": F.lit("after"), "_note": F.lit(None).cast("string")})
+        )
+        begins = self.spark.range(1).select(F.lit("begin").alias("_op"), F.lit(why).alias("_note"))
+        both = begins.unionByName(rows, allowMissingColumns=True).withColumns(
+            {"_commit_scn": F.lit(scn).cast("bigint"), "_scn": F.lit(scn).cast("bigint"), "_seq": F.lit(0).cast("bigint")}
+        )
+        self.append_epoch(context, table, task, both, there, number, (scn, why))
+
+    def append_epoch(
+        self,
+        context: ApplyContext,
+        table: DeltaTable,
+        task: TableTask,
+        rows: DataFrame,
+        there: Reached,
+        number: int,
+        began: tuple[int, str],
+    ) -> None:
+        """Commit the rows of a new epoch, then note what was committed beside the stream: a process that ends in between leaves
+        an epoch more."""
+        app = f"{self.base_id}/history/{number}{load_in(table.app_id)}"
+        self.append_rows(context, task, rows, app, max(-1 if there.position is None else there.position, 0), number, began)
+        for name, done in there.beside.items():
+            nothing = self.spark.createDataFrame([], T.StructType([]))
+            self.append_rows(context, task, nothing, f"{app}{name}", done, number, began)
+
+    def state(self) -> HistoryState | None:
+        """Return how far the history is; None where it has not begun."""
+        epoch = newest_epoch(self.log)
+        if epoch is None or self.log is None:
+            return None
+        noted = self.log.note_with(*BEGAN)
+        since, why = noted.get("epoch_since"), str(noted.get("epoch_because", ""))
+        return HistoryState(epoch.number, epoch.reached.position, since, why, self.log.table_bytes())
+
+    def record(self, context: ApplyContext, table: DeltaTable, task: TableTask, rows: DataFrame, last_scn: int) -> None:
+        """Append the changes up to `last_scn` that the history does not have yet."""
+        epoch = newest_epoch(self.log)
+        if epoch is None or epoch.reached.load != load_in(table.app_id):
+            return  # it has not begun: see `follow`
+        reached = -1 if epoch.reached.position is None else epoch.reached.position
+        if reached >= last_scn:
+            return
+        self.claim(context, table, task)
+        self.fit(context, table, task, last_scn)
+        app = f"{self.base_id}/history/{epoch.number}{epoch.reached.load}"
+        self.append_rows(context, task, rows.filter(F.col("_commit_scn") > reached), app, last_scn, epoch.number)
+
+    def append_rows(
+        self,
+        context: ApplyContext,
+        task: TableTask,
+        rows: DataFrame,
+        app_id: str,
+        version: int,
+        epoch: int,
+        began: tuple[int, str] | None = None,
+    ) -> None:
+        """Commit rows with a<id> and our columns, of which absent ones are NULL. `epoch` is theirs, unless they have one;
+        `began` says since when it counts, and why it began."""
+        assert self.log is not None
+        noted = self.log.note_with(*BEGAN) if began is None else dict(zip(BEGAN, began, strict=True))
+        notes = {name: noted[name] for name in BEGAN if name in noted}
+        tag = Tag(app_id, version, {**context.metadata, "table": str(task.table), "history": epoch, **notes})
+        there = set(rows.columns)
+        values = {c.name: F.col(frames.after(i)) for i, c in self.columns.items() if frames.after(i) in there}
+        own = {name: F.col(name) if name in there else F.lit(None) for name in COLUMNS}
+        own |= {} if "_epoch" in there else {"_epoch": F.lit(epoch)}
+        types = {field.name: field.dataType for field in self.schema.fields}
+        frame = rows.select(
+            *(value.cast(COLUMNS[name]).alias(name) for name, value in own.items()),
+            *(value.cast(types[name]).alias(name) for name, value in values.items()),
+        )
+        before = self.version
+        frame.write.format("delta").mode("append").options(**tag.options()).save(self.path)
+        self.refresh()
+        crash.point("history")
+        assert self.log is not None
+        if others := self.log.txns_after(app_id, before) - {version}:
+            raise InvariantBroken(
+                f"another writer appended changes up to SCN {max(others)} to the history at the same moment: some may be "
+                "there twice",
+                cure=f"run `redolake snapshot {task.table} --replace`, which begins an epoch of the history",
+                table=task.table,
+                path=self.path,
+            )
+
+    def claim(self, context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
+        """Create the history, or raise FolderTaken where the folder is another's."""
+        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.versions[-1].object_id)
+        check_owner(self.log, owner, task.table, self.path)
+        options = replace(task.options, cluster_by=(), partition_by=(), metadata_columns=(), deletes="remove")
+        if self.log is None:
+            own = [T.StructField(name, parse_type(type_), True) for name, type_ in COLUMNS.items()]
+            empty = self.spark.createDataFrame([], T.StructType([*own, *fields_of(table)]))
+            overwrite(empty, self.path, {}, options)
+            self.refresh()
+            crash.point("history created")
+        if owner is not None:
+            settle(self, task.table, owner.mark_options(replace(options, properties=())), context.metadata, context.may_commit)
+
+    def fit(self, context: ApplyContext, table: DeltaTable, task: TableTask, scn: int) -> None:
+        """Give the history the columns that the table has now. Dropped ones stay, with NULL from then on. A new type that Delta
+        does not widen to, or a name that another column has or had, gets a column `<name>__from_<scn>`."""
+        readers = task.options.readers
+        for field in fields_of(table):
+            have = self.columns.get(field.metadata[COLUMN_ID])
+            type_ = field.dataType.simpleString()
+            widened = have is not None and readers == "spark" and widens(have.type, type_)
+            if have is not None and have.type != type_ and widened:
+                self.alter(context, task, "typeWidening", f"ALTER COLUMN {quote(have.name)} TYPE {type_}")
+            elif have is None or have.type != type_:
+                self.add_to_history(context, task, field, scn)
+                continue
+            if have is not None and have.name != field.name and readers == "spark" and not self.has(field.name):
+                self.alter(context, task, "columnMapping", f"RENAME COLUMN {quote(have.name)} TO {quote(field.name)}")
+
+    def columns_of_new_type(self, table: DeltaTable, task: TableTask) -> list[str]:
+        """Return the table's columns whose new type that of the history cannot be widened to. Their values in older rows are
+        those of another column from then on."""
+        have = {field.metadata[COLUMN_ID]: self.columns.get(field.metadata[COLUMN_ID]) for field in fields_of(table)}
+        return [
+            field.name
+            for field in fields_of(table)
+            if (old := have[field.metadata[COLUMN_ID]]) is not None
+            and old.type != (type_ := field.dataType.simpleString())
+            and not (task.options.readers == "spark" and widens(old.type, type_))
+        ]
+
+    def has(self, name: str) -> bool:
+        return any(fold(name) == fold(field.name) for field in self.schema.fields)
+
+    def add_to_history(self, context: ApplyContext, task: TableTask, field: T.StructField, scn: int) -> None:
+        name = f"{field.name}__from_{scn}" if self.has(field.name) else field.name
+        assert self.log is not None
+        features = (feature_of_type(field.dataType.simpleString()), feature_of_name(name))
+        for feature in features:
+            if feature is not None and not has_feature(self.log, feature):
+                self.commit(context, task, enable_clause(feature))
+        new = T.StructField(name, field.dataType, True, field.metadata)
+        with session_with_metadata(self.spark, {**context.metadata, "table": str(task.table)}) as session:
+            frame = session.createDataFrame([], T.StructType([new]))
+            frame.write.format("delta").mode("append").option("mergeSchema", "true").save(self.path)
+        self.refresh()
+        crash.point("history's columns")
+
+    def alter(self, context: ApplyContext, task: TableTask, feature: Feature, alteration: str) -> None:
+        assert self.log is not None
+        if not has_feature(self.log, feature):
+            self.commit(context, task, enable_clause(feature))
+        self.commit(context, task, alteration)
+
+    def commit(self, context: ApplyContext, task: TableTask, alteration: str) -> None:
+        with session_with_metadata(self.spark, {**context.metadata, "table": str(task.table)}) as session:
+            run_sql(session, f"ALTER TABLE {table_at(self.path)} {alteration}")
+        self.refresh()
+        crash.point("history's columns")
+
+
+def fields_of(table: DeltaTable) -> list[T.StructField]:
+    """Return the fields of the table's own columns, not of ours."""
+    return [
+        T.StructField(f.name, f.dataType, True, {key: value for key, value in f.metadata.items() if key.startswith(OURS)})
+        for f in table.schema.fields
+        if COLUMN_ID in f.metadata
+    ]
+
+
+def is_mixed(task: TableTask, there: Reached) -> bool:
+    return task.settles_at is not None and (there.position is None or there.position < task.settles_at)
+
+
+def check_possible(table: DeltaTable, task: TableTask) -> None:
+    why = why_no_history("changes", task.deliveries)
+    if why is None and (taken := taken_names(column.name for column in table.columns.values())):
+        why = f"it has columns with names that a history has for itself: {', '.join(taken)}"
+    if why is not None:
+        raise SchemaConflict(
+            f"the table can have no history: {why}",
+            cure=f"set `history: none` for {task.table}, and run `redolake resume {task.table}`",
+            table=task.table,
+        )

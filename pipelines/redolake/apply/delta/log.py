@@ -1,0 +1,341 @@
+"""A Delta table's log, read without Spark: its version, its position and what others committed.
+
+Each reading lists `_delta_log` itself, because the snapshot of a Spark session may be older.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from redolake.errors import LakeDamaged
+from redolake.host.filesystem import open_filesystem
+
+OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
+COMMIT = re.compile(r"(\d{20})\.json")
+# A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
+CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
+# The part of an application id that names the load whose contents a commit continues. Tables of 0.1.0 have none before their
+# next load.
+LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
+REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
+
+
+def load_id(app_id: str, replaced: int | None, token: str) -> str:
+    """Return the application id of a load that replaces this version of the table, and of all commits that continue it."""
+    return f"{app_id}/load/{0 if replaced is None else replaced + 1}-{token}"
+
+
+def load_in(app_id: str) -> str:
+    """Return the part of an application id that names its load, which is empty where there is none."""
+    found = LOAD.search(app_id)
+    return "" if found is None else found[0]
+
+
+def token_in(app_id: str) -> str | None:
+    found = LOAD.search(app_id)
+    return None if found is None else found["token"]
+
+
+def _load_number(load: str) -> int:
+    found = LOAD.fullmatch(load)
+    return -1 if found is None else int(found["number"])
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLog:
+    """One listing of the log: the newest complete checkpoint, the commits after it in order, and older commits still there."""
+
+    filesystem: Any
+    folder: str
+    checkpoint: tuple[str, ...]
+    older: tuple[tuple[int, str], ...]
+    commits: tuple[tuple[int, str], ...]
+    version: int
+    known: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # what was read already
+
+    def last_txn(self, app_id: str) -> int | None:
+        """Return the last transaction version of an application id, or None when it has no commit."""
+        for _, commit in reversed(self.commits):
+            if app_id in self._txns(commit):
+                return self._txns(commit)[app_id]
+        return self._checkpoint_txns().get(app_id)
+
+    def current_id(self, app_id: str) -> str:
+        """Return the application id with the load whose contents the table has: that of our newest commit, in any incarnation.
+        A checkpoint does not say which commit is the newest; there the load with the highest number counts."""
+        own = f"{app_id.rpartition('/')[0]}/"
+        for _, commit in reversed(self.commits):
+            if found := [load_in(app) for app in self._txns(commit) if app.startswith(own)]:
+                return app_id + max(found, key=_load_number)
+        loads = (load_in(app) for app in self._checkpoint_txns() if app.startswith(own))
+        return app_id + max(loads, key=_load_number, default="")
+
+    def txns_after(self, app_id: str, version: int | None) -> set[int]:
+        """Return the transaction versions of an application id in the commits after a version of the table."""
+        commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
+        return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
+
+    def commit_info(self, app_id: str, version: int) -> dict[str, Any] | None:
+        """Return what the commit with a transaction version says of itself; None where the log does not have it any more."""
+        for _, commit in reversed((*self.older, *self.commits)):
+            if self._txns(commit).get(app_id) == version:
+                return next((dict(action["commitInfo"]) for action in self._actions(commit) if "commitInfo" in action), None)
+        return None
+
+    def position_at(self, version: int, app_id: str) -> int | None:
+        """Return the position of the table's contents at a version. None where the log no longer has the commits of that time,
+        and where the version is not there any more, or not yet."""
+        found = self._contents_at(version, app_id)
+        return None if found is None else found[1]
+
+    def load_at(self, version: int, app_id: str) -> str | None:
+        """Return what names the load whose contents the table had at a version; None as `position_at`."""
+        found = self._contents_at(version, app_id)
+        return None if found is None else load_in(found[0])
+
+    def _contents_at(self, version: int, app_id: str) -> tuple[str, int] | None:
+        """Return the application id and the position of the newest contents up to a version."""
+        if version > self.version:
+            return None
+        own, numbers = f"{app_id.rpartition('/')[0]}/", dict((*self.older, *self.commits))
+        for number in range(version, -1, -1):
+            if number not in numbers:
+                break
+            for app, position in self._txns(numbers[number]).items():
+                if app.startswith(own) and not app.endswith(("/ddl", REPAIRS)):
+                    return app, position
+        newest = self.current_id(app_id)
+        last = self.last_txn(newest) if version == self.version else None
+        return None if last is None else (newest, last)
+
+    def app_ids(self) -> set[str]:
+        """Return the application ids of all commits that the log still knows."""
+        return set(self.txns())
+
+    def txns(self) -> dict[str, int]:
+        """Return the last transaction version of each application id."""
+        found = dict(self._checkpoint_txns())
+        for _, commit in self.commits:
+            found |= self._txns(commit)
+        return found
+
+    def _checkpoint_txns(self) -> dict[str, int]:
+        """Return the transaction versions in the checkpoint, by application id."""
+        if "checkpoint" not in self.known:
+            found: dict[str, int] = {}
+            for txn in (txn for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn")):
+                found[txn["appId"]] = max(int(txn["version"]), found.get(txn["appId"], -1))
+            self.known["checkpoint"] = found
+        return self.known["checkpoint"]
+
+    def _txns(self, commit: str) -> dict[str, int]:
+        """Return the transaction versions in a commit, by application id."""
+        if commit not in self.known:
+            txns = (action["txn"] for action in self._actions(commit) if "txn" in action)
+            self.known[commit] = {txn["appId"]: int(txn["version"]) for txn in txns}
+        return self.known[commit]
+
+    def table_bytes(self) -> int | None:
+        """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""
+        size = self._checksum().get("tableSizeBytes")
+        return None if size is None else int(size)
+
+    def schema(self) -> Any:
+        """Return the table's schema as Delta writes it, which a Spark session shows differently."""
+        return json.loads(self._last("metadata", "metaData")["schemaString"])
+
+    def properties(self) -> dict[str, str]:
+        """Return the table's properties, of Delta and others."""
+        found = self._last("metadata", "metaData").get("configuration") or {}
+        return dict(found)  # a checkpoint has a list of pairs
+
+    def description(self) -> str:
+        return str(self._last("metadata", "metaData").get("description") or "")
+
+    def partition_columns(self) -> list[str]:
+        return list(self._last("metadata", "metaData").get("partitionColumns") or ())
+
+    def features(self) -> frozenset[str]:
+        """Return the reader and writer features that the protocol names; older protocols name none."""
+        protocol = self._last("protocol", "protocol")
+        return frozenset([*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())])
+
+    def last_ddl(self, app_id: str) -> tuple[int, int] | None:
+        """Return SCN and step of the last DDL that was followed completely since the last position of an application id."""
+        for _, commit in reversed((*self.older, *self.commits)):
+            actions = self._actions(commit)
+            for ours in map(our_metadata, actions):
+                if ours.get("app") == app_id and "ddl_step" in ours:
+                    return int(ours["ddl_scn"]), int(ours["ddl_step"])
+            if any(action.get("txn", {}).get("appId") == app_id for action in actions):
+                return None
+        return None
+
+    def newest_metadata(self) -> dict[str, Any]:
+        """Return what the user metadata of the newest commit says, if that is ours; empty for any other one."""
+        newest = [commit for number, commit in (*self.older, *self.commits) if number == self.version]
+        return next((ours for commit in newest for ours in map(our_metadata, self._actions(commit)) if ours), {})
+
+    def note_with(self, *names: str) -> dict[str, Any]:
+        """Return the user metadata of our newest commit that has all these names; empty where no commit that is kept has."""
+        commits = (commit for _, commit in reversed((*self.older, *self.commits)))
+        every = (our_metadata(action) for commit in commits for action in self._actions(commit))
+        return next((ours for ours in every if all(name in ours for name in names)), {})
+
+    def _checksum(self) -> dict[str, Any]:
+        if "checksum" not in self.known:
+            try:
+                self.known["checksum"] = dict(json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc")))
+            except (FileNotFoundError, ValueError):
+                self.known["checksum"] = {}
+        return self.known["checksum"]
+
+    def _last(self, in_checksum: str, kind: str) -> dict[str, Any]:
+        """Return the action of a kind that counts, from the checksum; without one, from the commits and the checkpoint."""
+        if kind not in self.known:
+            self.known[kind] = self._checksum().get(in_checksum) or self._last_action(kind)
+        return self.known[kind]
+
+    def _last_action(self, kind: str) -> dict[str, Any]:
+        for _, commit in reversed(self.commits):
+            for action in self._actions(commit):
+                if kind in action:
+                    return dict(action[kind])
+        found = next((found for part in self.checkpoint for found in self._checkpoint_actions(part, kind)), None)
+        if found is None:
+            raise log_damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
+        return found
+
+    def foreign_write(self, own: str) -> tuple[int, str] | None:
+        """Return version and operation of the first commit that changed rows after the last one of an application id that
+        begins with `own`. A commit that only moves rows to other files (OPTIMIZE) does not count."""
+        found = None
+        for version, commit in reversed((*self.older, *self.commits)):
+            actions = self._actions(commit)
+            if any(_app_of(action).startswith(own) for action in actions):
+                return found
+            if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+                operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
+                found = version, str(*operations[:1])
+        return None
+
+    def newest_foreign_write(self, own: str) -> int | None:
+        """Return the version of the last commit that changed rows after the last one of an application id that begins with
+        `own`."""
+        for version, commit in reversed((*self.older, *self.commits)):
+            actions = self._actions(commit)
+            if any(_app_of(action).startswith(own) for action in actions):
+                return None
+            if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+                return version
+        return None
+
+    def last_version_with(self, contents_of: int, own: str = "") -> int:
+        """Return the newest version that still has the contents which we left in that one: the version before our next commit
+        of changes. Repairs and commits of others in between count, so that a comparison sees what readers see; those of another
+        captured table too, where `own` begins our application ids."""
+        found = contents_of
+        for version, commit in (*self.older, *self.commits):
+            if version <= found:
+                continue
+            if version > found + 1 or self._is_ours(commit, own):  # log retention removed the commits in between
+                break
+            found = version
+        return found
+
+    def _is_ours(self, commit: str, own: str) -> bool:
+        """Return whether we have committed it. The txn of a commit says for which table it was made; commits without one change
+        no rows, or belong to the table in whose log they are."""
+        actions = self._actions(commit)
+        apps = [app for action in actions if (app := _app_of(action))]
+        if any("repair" in our_metadata(action) for action in actions):  # also one that enables a feature for a repair
+            return False
+        if apps and not any(app.startswith(own) for app in apps):
+            return False
+        return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
+
+    def _checkpoint_actions(self, part: str, kind: str) -> Iterator[dict[str, Any]]:
+        if part.endswith(".json"):
+            yield from (action[kind] for action in self._actions(part) if kind in action)
+            return
+        try:
+            with self.filesystem.open(part, "rb") as file:
+                rows = pq.ParquetFile(file, page_checksum_verification=True).read(columns=[kind]).column(kind).to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of the file system, not of the file
+            raise log_damage(part, f"a checkpoint cannot be read: {error}") from error
+        yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
+
+    def _actions(self, file: str) -> list[dict[str, Any]]:
+        try:
+            actions = [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
+        except ValueError as error:
+            raise log_damage(file, f"a commit cannot be read: {error}") from error
+        if not actions or not all(isinstance(action, dict) for action in actions):
+            raise log_damage(file, "a commit is empty, or has other contents")
+        return actions
+
+
+def log_damage(path: str, what: str) -> LakeDamaged:
+    cure = "restore the file from a copy and resume the table, or run `redolake snapshot OWNER.TABLE --replace`"
+    return LakeDamaged(f"the Delta log is damaged: {what}", cure=cure, path=path)
+
+
+def our_metadata(action: dict[str, Any]) -> dict[str, Any]:
+    """Return the user metadata in a commit of ours, empty for any other action."""
+    text = str(action.get("commitInfo", {}).get("userMetadata"))
+    return dict(json.loads(text)["redolake"]) if text.startswith(OURS) else {}
+
+
+def _app_of(action: dict[str, Any]) -> str:
+    """Return the application id of a commit: in its txn, or in the metadata of a commit that follows DDL."""
+    return str(action.get("txn", {}).get("appId") or our_metadata(action).get("app") or "")
+
+
+def read_log(path: str) -> DeltaLog | None:
+    """List the log of the table at `path`; return None when no Delta table is there."""
+    filesystem, root = open_filesystem(path)
+    folder = f"{root}/_delta_log"
+    try:
+        names = [str(name).rpartition("/")[2] for name in filesystem.ls(folder, detail=False, refresh=True)]
+    except FileNotFoundError:
+        return None
+    commits = sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
+    checkpoint, parts = _newest_checkpoint(names)
+    older = tuple((version, f"{folder}/{name}") for version, name in commits if version <= checkpoint)
+    newer = tuple((version, f"{folder}/{name}") for version, name in commits if version > checkpoint)
+    if not newer and checkpoint < 0:
+        return None
+    last = checkpoint + len(newer)
+    if [version for version, _ in newer] != list(range(checkpoint + 1, last + 1)):
+        raise log_damage(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
+    return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last)
+
+
+def position_of(path: str, app_id: str) -> int | None:
+    """Return the position of the table's contents; None when there is no table, or no commit of that application id."""
+    log = read_log(path)
+    return None if log is None else log.last_txn(log.current_id(app_id))
+
+
+def _newest_checkpoint(names: list[str]) -> tuple[int, list[str]]:
+    """Return version and files of the newest checkpoint that has all its parts, or -1 when there is none."""
+    complete: dict[int, list[str]] = {}
+    parts: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for match in filter(None, map(CHECKPOINT.fullmatch, names)):
+        version = int(match[1])
+        if match[3] is None:
+            complete[version] = [match[0]]
+        else:
+            parts[version, int(match[3])].append(match[0])
+    complete |= {version: sorted(found) for (version, count), found in parts.items() if len(found) == count}
+    return max(complete.items(), default=(-1, []))

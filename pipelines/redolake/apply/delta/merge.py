@@ -1,0 +1,121 @@
+"""MERGE the net changes into the Delta table; append the changes of an append-only table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.enable import enable_features
+from redolake.apply.delta.key_range import condition
+from redolake.apply.delta.own_columns import of_change
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.session import run_sql
+from redolake.apply.spark.shallow import any_of
+from redolake.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
+from redolake.values import frames
+from redolake.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
+
+DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+# For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps
+# few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
+REWRITTEN_BYTES = 1 << 20
+NO_ROW = "raise_error('a change keeps values of a row that the target does not have')"
+
+
+def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
+    """Return whether MERGE marks replaced rows in deletion vectors, as opposed to writing the files again."""
+    return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
+
+
+def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged | None:
+    columns, spark = tuple(table.columns.values()), table.spark
+    names = (
+        "op",
+        *(frames.key(i) for i in has.key),
+        *(frames.after(c.id) for c in columns),
+        *(frames.unknown(i) for i in has.missing),
+    )
+    lacks = [any_of(F.col(frames.unknown(i)) for i in has.missing).alias("lacks")] if has.missing else []
+    names = (*names, *(["is_read"] if set(has.objects) - set(has.missing) else []), *(["is_whole"] if has.has_whole else []))
+    view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
+    net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
+    marks = marks_deleted(table, options.readers)
+    if marks:
+        enable_features(table, ["deletionVectors"], tag.metadata)
+    try:
+        with session_with_tag(spark, tag) as session:
+            session.conf.set(DELETION_VECTORS, "true" if marks else "false")
+            answer = run_sql(session, merge_sql(table.path, view, columns, has, options))
+    finally:
+        spark.catalog.dropTempView(view)
+    if not answer:  # Delta has this txn version already and skipped the commit
+        return None
+    row = answer[0]
+    return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
+
+
+def merge_sql(
+    path: str, source: str, columns: Sequence[TargetColumn], has: NetColumns, options: TargetOptions = DEFAULT
+) -> str:
+    names, marks = {column.id: quote(column.name) for column in columns}, options.deletes == "mark"
+
+    def value(column: TargetColumn) -> str:
+        name, new = names[column.id], f"s.{frames.after(column.id)}"
+        if column.id in has.missing:
+            there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.{name} END" if marks else f"t.{name}"
+            return f"CASE WHEN s.u{column.id} THEN {there} ELSE {new} END"
+        return f"CASE WHEN s.is_read THEN {new} ELSE t.{name} END" if column.id in has.objects else new
+
+    def inserted_value(column: TargetColumn) -> str:
+        """Return the new value. That of the first column fails for a row of which the redo lacks values: once is enough, and a
+        condition for each of 1,000 columns would double the plan."""
+        new = f"s.{frames.after(column.id)}"
+        return f"CASE WHEN s.lacks THEN {NO_ROW} ELSE {new} END" if has.missing and column == columns[0] else new
+
+    own = [f"t.{name} = s.{name}" for name in options.own_columns]
+    sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])
+    read = {*has.objects, *has.filled}
+    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in read), *own])
+    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if read else ""
+    inserted = ", ".join([*(names[c.id] for c in columns), *options.own_columns])
+    values = ", ".join([*(inserted_value(c) for c in columns), *(f"s.{name}" for name in options.own_columns)])
+    remove = f"UPDATE SET {', '.join(own)}" if marks else "DELETE"
+    return (
+        f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_row(columns, has, marks)}\n"
+        f"WHEN MATCHED AND s.op = '{REMOVE}' THEN {remove}\n"
+        f"{objects_alone}"
+        f"WHEN MATCHED THEN UPDATE SET {sets}\n"
+        f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
+        f"{insert_removed(columns, has, options) if has.keeps_removed else ''}"
+    )
+
+
+def insert_removed(columns: Sequence[TargetColumn], has: NetColumns, options: TargetOptions) -> str:
+    """Return the clause by which a removed row leaves its key in a target that never had the row."""
+    names = {column.id: quote(column.name) for column in columns}
+    inserted = ", ".join([*(names[i] for i in has.key), *options.own_columns])
+    values = ", ".join([*(f"s.{frames.key(i)}" for i in has.key), *(f"s.{name}" for name in options.own_columns)])
+    return f"\nWHEN NOT MATCHED AND s.op = '{REMOVE}' THEN INSERT ({inserted}) VALUES ({values})"
+
+
+def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> str:
+    """Return the condition on which a net change finds its row in the target."""
+    names = {column.id: quote(column.name) for column in columns}
+    same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
+    if not has.has_whole:
+        return same_key if has.within is None else f"{same_key} AND {condition(has.within, 't')}"
+    others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)
+    alive = f" AND NOT t.{DELETED}" if marks else ""
+    return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"
+
+
+def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int, options: TargetOptions = DEFAULT) -> Merged:
+    columns, inserts = table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
+    rows = inserts.select(*(F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in columns), *of_change(options))
+    rows.write.format("delta").mode("append").options(**tag.options()).save(table.path)
+    return Merged(inserted=count)

@@ -1,0 +1,107 @@
+"""The Delta table of a captured table's quarantine: one row for each event of a key.
+
+A row counts once the captured table is complete to its `position`. It is committed before the MERGE that leaves the key out, so
+that no change is lost between the two. Rows of an attempt that ended here are above the position; the next attempt replaces
+them in the commit that adds its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from redolake.apply.delta.commit import text_of
+from redolake.apply.delta.log import read_log
+from redolake.errors import Transient
+from redolake.host import crash
+from redolake.values.quarantine import Event, is_in_version
+from redolake.values.table import TableId
+
+STEPS = 20  # bits of a transaction version for the ranges of one lease
+
+# `load` names the load of the captured table that the event is of: a newer one makes the keys right again. An UPDATE that moves
+# its row has two keys.
+SCHEMA = (
+    "table_name string, load string, position bigint, event string, key string, other_key string, class string, code string, "
+    "reason string, operation string, scn bigint, commit_scn bigint, commit_time timestamp_ntz, xid string, redo_thread int, "
+    "row_id string, redo string, row string, by string, why string, at string, delta_version bigint"
+)
+FIELDS = tuple(part.split()[0] for part in SCHEMA.split(", "))
+
+
+def read_events(spark: SparkSession, path: str, load: str) -> list[Event]:
+    """Return the events of a load; none where nothing was ever in quarantine."""
+    if read_log(path) is None:
+        return []
+    read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
+    rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
+    return list(map(event_in, rows))
+
+
+def event_in(row: Row) -> Event:
+    keys = keys_of(row["key"], row["other_key"])
+    return Event(row["event"], keys, row["position"], row["at"] or "", row["commit_scn"], row["delta_version"])
+
+
+def events_frame(spark: SparkSession, path: str) -> DataFrame:
+    """Return the table of events. An older Redolake has written it without the newest columns."""
+    frame = spark.read.format("delta").load(path)
+    return frame if "delta_version" in frame.columns else frame.withColumn("delta_version", F.lit(None).cast("bigint"))
+
+
+def keys_of(key: str, other: str | None) -> tuple[str, ...]:
+    return (key,) if other is None else (key, other)
+
+
+def replace_events(
+    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], load: str, start: int,
+    options: Mapping[str, str], table: TableId,
+) -> None:  # fmt: skip
+    """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
+    then. `options` are those of the commit."""
+    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    writer = frame.write.format("delta").option("mergeSchema", "true").options(**options)
+    if read_log(path) is None:
+        if rows:
+            writer.mode("append").save(path)
+    else:
+        quoted = load.replace("'", "")
+        writer.mode("overwrite").option("replaceWhere", f"load = '{quoted}' AND position >= {start}").save(path)
+    crash.point("quarantine")
+    wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
+    if read_log(path) is not None and tail(spark, path, load, start) != wanted:
+        raise Transient(
+            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=table
+        )
+
+
+def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[str, str]]:
+    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") >= start)).select("event", "key")
+    return sorted((row["event"], row["key"]) for row in rows.collect())
+
+
+def add_events(spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object]) -> None:
+    """Commit what people have decided, behind all that counts already."""
+    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
+    writer.option("userMetadata", text_of(metadata)).save(path)
+    crash.point("quarantine decision")
+
+
+def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int) -> None:
+    """Make a quarantine at `to` with the events of a load that count in a version of its table. What a killed attempt has left
+    there is replaced."""
+    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
+    kept = [tuple(row[name] for name in FIELDS) for row in rows if is_in_version(event_in(row), scn, version)]
+    if kept or read_log(to) is not None:
+        frame = spark.createDataFrame(kept, SCHEMA).coalesce(1)
+        frame.write.format("delta").mode("overwrite").option("userMetadata", text_of({"copy": True})).save(to)
+        crash.point("quarantine copied")
+
+
+def version_of(lease: int | None, step: int) -> int:
+    """Return a transaction version that is higher with each lease and each range of it: a writer that has lost the lease does
+    not commit after its successor."""
+    return ((lease or 0) << STEPS) + min(step, (1 << STEPS) - 1)

@@ -1,0 +1,151 @@
+"""Load a table's first contents: Parquet files read AS OF one SCN become the Delta table in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+
+from pyspark.sql import DataFrame, SparkSession
+
+from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.create import overwrite
+from redolake.apply.delta.enable import enable_for
+from redolake.apply.delta.features import beyond, check_readers
+from redolake.apply.delta.log import load_id, read_log, token_in
+from redolake.apply.delta.own_columns import of_load
+from redolake.apply.delta.owner import Owner, Use, check_owner
+from redolake.apply.delta.schema import target_schema
+from redolake.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.landed.source_rows import Counted, check_keys, check_values, read_source
+from redolake.apply.spark.quoting import quote
+from redolake.apply.translation import Translation
+from redolake.errors import InvariantBroken, LakeDamaged, LandingConflict
+from redolake.host import crash
+from redolake.host.filesystem import open_filesystem
+from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
+from redolake.values.lake_columns import with_lake_names
+from redolake.values.target_options import TargetOptions
+
+
+def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
+    """Replace the table's contents in one commit, whatever its position is: readers find the older contents until then, and
+    later in the table's history. Do nothing when the load is there already. Raise LandingConflict when the table is beyond the
+    snapshot, unless the spec says `replace`.
+
+    Delta would keep constraints that others have set; they are dropped before. A table is removed only where no commit makes
+    it right: its log is damaged, or it has features that the readers of the profile do not know, and which stay for ever."""
+    table = DeltaTable(spark, task.target, task.app_id)
+    damage = table.damage()
+    if damage is not None and not spec.replace:
+        raise damage
+    owner = Owner.of(task.app_id, spec.origin, task.version.object_id)
+    use: Use = "rebuild" if spec.replace else "load"
+    with suppress(LakeDamaged) if damage is not None else nullcontext():
+        check_owner(table.log, owner, task.table, task.target, use)
+    if damage is not None:
+        remove_table(task.target)
+        table.refresh()
+    options = task.options if owner is None else owner.mark_options(task.options)
+    metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
+    if is_loaded(table, spec, task):
+        finish(table, task, options, metadata)
+        return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
+    make_way(table, spec, task, metadata)
+    # Refuses names that Delta cannot distinguish.
+    target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
+    counted, contents = read_contents(spark, task, translation)
+    if task.rows is not None and counted.rows != task.rows:
+        raise InvariantBroken(
+            f"the source returned {task.rows} rows, the files hold {counted.rows}",
+            cure="take the snapshot again",
+            table=task.table,
+        )
+    check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
+    enable_for(table, contents, metadata)
+    load = load_id(task.app_id, table.version, spec.token)
+    overwrite(contents, task.target, Tag(load, task.scn, metadata).options(), task.options)
+    table.refresh()
+    crash.point("snapshot")
+    if (table.app_id, table.position) != (load, task.scn):
+        raise InvariantBroken(
+            "another load of the table was committed at the same moment",
+            cure=f"run `redolake snapshot {task.table} --replace`",
+            table=task.table,
+            path=task.target,
+        )
+    finish(table, task, options, metadata)
+    return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
+
+
+def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[Counted, DataFrame]:
+    """Return the counts of what was read, and the table's contents. Where chunks of several SCNs have one row, the chunk with
+    the highest SCN counts: the row was changed in between, so that the redo has its newer values."""
+    options, counted, contents = task.options, Counted(), None
+    for scn, files in files_by_scn(task):
+        source = read_source(
+            spark, files, task.version, task.rules, translation, options, dict(task.comments), options.partition_by
+        )
+        counted = counted.plus(check_values(source, task.version))
+        check_keys(source, task.version)
+        own = of_load(options, scn)
+        frame = source.frame.withColumns(own) if own else source.frame
+        if contents is None:
+            contents = frame
+        else:
+            key = [source.names[i] for i in task.version.key]
+            older = frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"])
+            contents = contents.unionByName(older)
+    assert contents is not None, "a snapshot has a file"
+    return counted, contents
+
+
+def files_by_scn(task: SnapshotTask) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the files of each SCN, those of the highest first."""
+    scns = sorted({task.scns.get(file, task.scn) for file in task.files}, reverse=True)
+    return [(scn, tuple(file for file in task.files if task.scns.get(file, task.scn) == scn)) for scn in scns]
+
+
+def is_loaded(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask) -> bool:
+    """Return whether the table has the contents of this load, or of another one AS OF the same SCN that is not to be
+    replaced."""
+    is_own = table.log is not None and token_in(table.app_id) == spec.token
+    return is_own or (table.position == task.scn and not spec.replace)
+
+
+def make_way(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, metadata: Mapping[str, object]) -> None:
+    """Leave a table that one commit can replace, or none."""
+    if table.log is None:
+        return
+    passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
+    if passed is not None and passed >= task.scn and not spec.replace:
+        raise LandingConflict(
+            f"the table is complete to SCN {passed}, the snapshot is of SCN {task.scn}",
+            cure="take a new snapshot, or add `--replace` to load this one",
+            table=task.table,
+            path=task.target,
+        )
+    if beyond(table.log, task.options.readers):
+        if not spec.replace:
+            check_readers(table.log, task.options.readers, task.table)
+        remove_table(task.target)
+        table.refresh()
+    elif is_constrained(table.log):
+        if not spec.replace:
+            check_writable(table, task.table, task.version.key_kind)
+        drop_constraints(table, task.table, metadata)
+
+
+def finish(table: DeltaTable, task: SnapshotTask, options: TargetOptions, metadata: Mapping[str, object]) -> None:
+    """Bring properties, clustering and comment to what the configuration and Oracle say."""
+    settle(table, task.table, options, metadata)
+    comment_on(table, task.table, task.comment, metadata)
+
+
+def remove_table(path: str) -> None:
+    """Remove the log first: without it the other files are no table."""
+    filesystem, root = open_filesystem(path)
+    filesystem.rm(f"{root}/_delta_log", recursive=True)
+    crash.point("snapshot's log removed")
+    filesystem.rm(root, recursive=True)
+    crash.point("snapshot removed")

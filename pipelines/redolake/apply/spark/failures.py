@@ -1,0 +1,79 @@
+"""Decide whether a failure concerns one table, or the session, the lake, the machine or another writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.spark.thrown import Thrown, chain_of, failure_text
+from redolake.apply.spark.troubles import check_trouble
+from redolake.errors import (
+    ConfigurationError,
+    Finding,
+    SparkLost,
+    Transient,
+    VersionRemoved,
+)
+from redolake.host.arrow_check import CURE, FAULT
+from redolake.values.table import TableId
+
+NO_FILE = (
+    "FILE_NOT_EXIST",
+    "FileNotFoundException",
+    "DELTA_FILE_NOT_FOUND",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_TRUNCATED_TRANSACTION_LOG",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_VERSIONS_NOT_CONTIGUOUS",
+)
+NO_PACKAGE = ("ModuleNotFoundError", "ImportError")
+
+
+def check_session(spark: SparkSession, surprise: Exception) -> None:
+    """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, or the
+    session."""
+    thrown = chain_of(surprise)
+    check_trouble(surprise, thrown, needs_session=False)
+    check_workers(surprise, thrown)
+    if is_conflict(surprise, thrown):
+        raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again") from surprise
+    check_answers(spark, surprise)
+    check_trouble(surprise, thrown, needs_session=True)
+
+
+def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
+    """Raise ConfigurationError for Python workers that cannot do their work for any table."""
+    if FAULT in str(surprise):
+        raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
+    for one in thrown:
+        if one.name in NO_PACKAGE or (one.condition or "").startswith("PYTHON_VERSION_MISMATCH"):
+            cure = "install the same Redolake, under the same version of Python, wherever Spark starts Python workers"
+            raise ConfigurationError([Finding("Python of Spark's workers", one.message[:300], cure)]) from surprise
+
+
+def is_conflict(surprise: Exception, thrown: Sequence[Thrown]) -> bool:
+    conditions = (one.condition or "" for one in thrown)
+    return "Concurrent" in type(surprise).__name__ or any(one.startswith("DELTA_CONCURRENT") for one in conditions)
+
+
+def check_answers(spark: SparkSession, surprise: Exception) -> None:
+    """Raise SparkLost when the failure has ended the session."""
+    try:
+        spark.sql("SELECT 1").collect()
+    except Exception as failed:
+        cure = "wait: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
+        raise SparkLost(f"Spark does not answer any more: {failure_text(surprise)[:300]}", cure=cure) from failed
+
+
+def check_version(surprise: Exception, table: TableId, delta_version: int) -> None:
+    """Raise VersionRemoved when the failure says that files of the version are gone."""
+    if any(words in str(surprise) for words in NO_FILE):
+        raise VersionRemoved(
+            f"files of version {delta_version} of the Delta table are gone",
+            cure="VACUUM or log retention has removed them. If newer versions exist, verify again when the next batch is "
+            "recorded; if that is the newest version, run `redolake snapshot "
+            f"{table} --replace`",
+            table=table,
+            delta_version=delta_version,
+        ) from surprise

@@ -1,0 +1,135 @@
+"""The error with which a failure holds its table: of its mapping, of a Delta table that refuses, of damage, or unforeseen."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from redolake.apply.spark.lake_damage import table_damage
+from redolake.apply.spark.thrown import chain_of, failure_text
+from redolake.errors import (
+    OF_SPARK,
+    MappingFailed,
+    TargetRefused,
+    report_with,
+)
+from redolake.host.user_code import MARK
+from redolake.values.mapping import TableMapping
+from redolake.values.table import TableId
+
+# What somebody has set on a Delta table, or `properties` of pipelines.yml on it, by the conditions of Delta.
+REFUSALS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("DELTA_CANNOT_MODIFY_APPEND_ONLY",),
+        "somebody has set delta.appendOnly on the Delta table",
+        "run ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ('delta.appendOnly') in Spark",
+    ),
+    (
+        ("DELTA_VIOLATE_CONSTRAINT", "DELTA_CONSTRAINT_", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"),
+        "somebody has set a constraint on the Delta table, which Oracle's rows do not fulfil",
+        "run ALTER TABLE delta.`{path}` DROP CONSTRAINT with its name in Spark",
+    ),
+    (
+        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"),
+        "somebody has set NOT NULL on a column of the Delta table",
+        "run ALTER TABLE delta.`{path}` ALTER COLUMN .. DROP NOT NULL in Spark",
+    ),
+    (
+        ("DELTA_GENERATED_COLUMNS", "DELTA_IDENTITY_COLUMNS", "DELTA_VIOLATE_TABLE_PROPERTY", "DELTA_ICEBERG_COMPAT"),
+        "a setting of the Delta table forbids the change",
+        "take it away from the table in Spark",
+    ),
+    (
+        ("DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION", "DELTA_UNSUPPORTED_FEATURE"),
+        "the Delta table has a feature that this Delta does not write",
+        "run ALTER TABLE delta.`{path}` DROP FEATURE in the Spark that has set it",
+    ),
+    (
+        (
+            "DELTA_UNKNOWN_CONFIGURATION",
+            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+            "DELTA_CONFIGURATION_NOT_FOUND",
+            "DELTA_INVALID_INTERVAL",
+            "DELTA_INVALID_CALENDAR_INTERVAL",
+            "DELTA_INVALID_ISOLATION_LEVEL",
+            "DELTA_INVALID_AUTO_COMPACT_TYPE",
+        ),
+        "Delta does not take a property of pipelines.yml",
+        "correct `properties` of {table} in pipelines.yml",
+    ),
+)
+
+
+# Conditions of Spark's that say what a value does to an expression, in front of the value.
+OF_EXPRESSIONS = (
+    "DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO", "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "NUMERIC_VALUE_OUT_OF_RANGE", "INVALID_ARRAY_INDEX", "CANNOT_PARSE_TIMESTAMP", "DATETIME_OVERFLOW", "INTERVAL_",
+    "INVALID_INDEX_OF_ZERO", "ELEMENT_AT_BY_INDEX_ZERO", "USER_RAISED_EXCEPTION", "CONVERSION_INVALID_INPUT",
+    "INVALID_PARAMETER_VALUE",
+    "INVALID_UTF8_STRING", "UNRESOLVED_ROUTINE", "UNRESOLVED_COLUMN", "DATATYPE_MISMATCH", "WRONG_NUM_ARGS",
+    "PARSE_SYNTAX_ERROR",
+    "INVALID_EXTRACT", "INVALID_URL", "MALFORMED_RECORD_IN_PARSING", "FAILED_FUNCTION_CALL", "CAST_WITHOUT_SUGGESTION",
+)  # fmt: skip
+
+
+def held_error(table: TableId, path: str, surprise: Exception, mapping: TableMapping | None = None) -> dict[str, Any]:
+    """Return the error with which a failure that is not of our own classes holds the table."""
+    failed = mapping_failure(table, surprise, mapping)
+    if failed is not None:
+        return failed.as_dict()
+    refused = refusal(table, path, surprise)
+    return unforeseen_error(table, surprise) if refused is None else refused.as_dict()
+
+
+def mapping_failure(table: TableId, surprise: Exception, mapping: TableMapping | None) -> MappingFailed | None:
+    """Return the error of users' code, or of an expression that Spark cannot compute for a row; None for any other failure."""
+    cure = f"correct the mapping of {table} in pipelines.yml, or its code; then run `redolake snapshot {table} --replace`"
+    if (seen := re.search(rf"{re.escape(MARK)} (.{{1,400}}?)\.(?:\s|$)", str(surprise))) is not None:
+        rows = "; or set `on_error: {transform: quarantine}` and resume it, which lists the rows for which it raises"
+        return MappingFailed(seen[1], cure=cure + (rows if " raised " in seen[1] else ""), table=table)
+    conditions = [one.condition for one in chain_of(surprise) if (one.condition or "").startswith(OF_EXPRESSIONS)]
+    if mapping is None or not conditions:
+        return None
+    shown = ", ".join(str(one) for one in mapping.computed if one.means == "expression")
+    where = [] if mapping.where is None else [f"where: {mapping.where.text}"]
+    what = f"{conditions[-1]}: Spark cannot compute {', '.join(filter(None, (shown, *where)))} for a row"
+    return MappingFailed(what, cure=cure, table=table)
+
+
+def refusal(table: TableId, path: str, surprise: Exception) -> TargetRefused | None:
+    """Return the error of a Delta table that refuses a commit; None for any other failure. Its text ends before the values of
+    the row."""
+    rebuild = f"`redolake snapshot {table} --replace` builds the table again without it"
+    for one in chain_of(surprise):
+        for conditions, what, cure in REFUSALS:
+            if (one.condition or "").startswith(conditions):
+                text = without_row(one.message)
+                todo = cure.format(table=table, path=path)
+                return TargetRefused(
+                    f"{what}: {text}", cure=f"{todo}, then run `redolake resume {table}`; or {rebuild}", table=table
+                )
+    return None
+
+
+def without_row(message: str) -> str:
+    """Return the first line of Delta's message about a row, without the row's values."""
+    text = message.partition("] ")[2].partition("\n")[0].partition(" violated by row")[0]
+    if text.startswith('Value "'):
+        _, found, check = text.rpartition("Failed check")
+        text = f"a value is too long{check if found else ''}"
+    return text[:300].rstrip(". ")
+
+
+def unforeseen_error(table: TableId, surprise: Exception) -> dict[str, Any]:
+    """Return the error with which an unforeseen failure holds the table."""
+    damage = table_damage(table, surprise)
+    if damage is not None:
+        return damage.as_dict()
+    return {
+        "code": type(surprise).__name__,
+        "what": failure_text(surprise),
+        "where": {"table": str(table)},
+        "cure": f"run `redolake resume {table}`, which tries again, or `redolake snapshot {table} --replace`, which rebuilds "
+        f"the table; if it comes again, {report_with(OF_SPARK)}",
+    }

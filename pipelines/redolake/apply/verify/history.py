@@ -1,0 +1,67 @@
+"""Compare a table's history, folded at an SCN, with the version of the table that is complete to that SCN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from redolake.apply.delta.history import DeltaHistory, newest_epoch, of_table
+from redolake.apply.delta.own_columns import live
+from redolake.apply.delta.schema import columns_of
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.landed.key_texts import key_text, without_keys
+from redolake.apply.spark.quoting import quote
+from redolake.apply.spark.session import run_sql
+from redolake.apply.verify.compare import keys_apart
+from redolake.apply.verify.comparison import CompareTask, HistoryComparison
+from redolake.values.history import COLUMNS, why_begins
+from redolake.values.history_sql import as_of_sql
+
+VIEW = "redolake_history"
+
+
+def as_is(images: DataFrame) -> DataFrame:
+    return images
+
+
+def compare_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+    history, table = DeltaHistory(spark, path, task.app_id), DeltaTable(spark, task.target, task.app_id)
+    epoch = newest_epoch(history.log)
+    waits = why_begins(None if epoch is None else epoch.reached, of_table(table))
+    if waits is not None:
+        return HistoryComparison(waits=waits)
+    rows = live(spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target), task.options)
+    key, apart = task.version.key, keys_apart(spark, task)
+
+    def keep(images: DataFrame) -> DataFrame:
+        return without_keys(images, key_text(task.version, lambda i: F.col(f"c{i}")), apart)
+
+    return folded_differences(spark, history, rows, key, task.complete_to, keep if apart else as_is)
+
+
+def folded_differences(
+    spark: SparkSession,
+    history: DeltaHistory,
+    rows: DataFrame,
+    key: Sequence[int],
+    scn: int,
+    keep: Callable[[DataFrame], DataFrame] = as_is,
+) -> HistoryComparison:
+    """Compare what a history says of an SCN with a table's live rows. `keep` leaves out the rows, by c<id>, of which nobody
+    knows what is right."""
+    named, columns = columns_of(rows.schema), history.columns
+    ours = rows.select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
+    values = (F.col(quote(columns[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
+    keep(ours).createOrReplaceTempView(f"{VIEW}_table")
+    keep(history.rows.select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
+    names = [f"c{i}" for i in named]
+    theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
+    found = f"SELECT {', '.join(names)} FROM {VIEW}_table"
+    return HistoryComparison(count_others(spark, found, theirs), count_others(spark, theirs, found))
+
+
+def count_others(spark: SparkSession, some: str, others: str) -> int:
+    """Return how many rows of a query are not among those of another one."""
+    return int(run_sql(spark, f"SELECT COUNT(*) AS rows FROM (({some}) EXCEPT ALL ({others})) d")[0]["rows"])

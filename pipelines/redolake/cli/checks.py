@@ -1,0 +1,153 @@
+"""Commands that prove the copy: repair, remine, selftest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redolake.cli.options import (
+    DIFFERS,
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    TableArgument,
+    YesOption,
+    chosen_pipeline,
+    confirm,
+    row_keys,
+)
+from redolake.cli.output import (
+    Output,
+    grid,
+    print_progress,
+    progress,
+    show,
+    shown_bytes,
+)
+
+if TYPE_CHECKING:
+    from redolake.steps.capture.remine import RemineReport
+    from redolake.steps.proof.repair import RepairedTable
+
+
+def repair(
+    table: TableArgument,
+    reason: Annotated[str, typer.Option(help="Why; stored with the repair and in the Delta commit.")],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Repair the row with this key, e.g. ID=42; once for each row. Default: what the last comparison found."
+        ),
+    ] = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Read rows that differ again AS OF the table's SCN, and merge and compare them. Other rows stay as they are."""
+    from redolake import steps
+
+    keys = row_keys(key)
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
+        with progress() as report:
+            result = steps.repair_table(selected, table, reason=reason, keys=keys, report=report)
+        show(output, without_samples(result), lambda: f"{result}\n{cost_of(result)}")
+        if not result.equal:
+            raise typer.Exit(DIFFERS)
+
+
+def without_samples(result: RepairedTable) -> RepairedTable:
+    """Return the result without values, which terminals and logs need not show."""
+    return replace(result, samples=())
+
+
+def cost_of(result: RepairedTable) -> str:
+    read = f"{result.source_rows_read} rows, {shown_bytes(result.source_bytes_read)} were fetched from Oracle"
+    lake = "" if result.lake_bytes_read is None else f"; Delta files of {shown_bytes(result.lake_bytes_read)} were searched"
+    return f"{read}{lake}, in {result.seconds:g} s"
+
+
+def remine(
+    window: Annotated[str, typer.Argument(help="The window's name, as `windows --output json` and `status` show it.")],
+    in_place: Annotated[
+        bool, typer.Option("--replace", help="Put the files mined now in the place of the window's, which are damaged.")
+    ] = False,
+    discard: Annotated[
+        bool,
+        typer.Option("--discard", help="Forget this window and all later ones, not applied yet: the next run mines them."),
+    ] = False,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Mine a landed window again and compare the result with its manifest. Without an option, nothing is changed."""
+    from redolake import steps
+
+    if in_place and discard:
+        raise typer.BadParameter("choose one of --replace and --discard")
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
+        if discard:
+            confirm(selected, yes)
+            names = steps.discard_windows(selected, window)
+            show(output, {"discarded": names}, lambda: "\n".join(f"{name}: the next run mines it again" for name in names))
+            return
+        with progress() as report:
+            result = steps.remine_window(selected, window, report=report, in_place=in_place)
+        show(output, result, lambda: remined_text(result))
+        if not result.equal:
+            raise typer.Exit(DIFFERS)
+
+
+def remined_text(found: RemineReport) -> str:
+    if found.equal:
+        return "The manifests are equal." + (" The window's files were replaced." if found.replaced else "")
+    return f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
+
+
+def selftest(
+    scratch: Annotated[
+        str,
+        typer.Option(
+            "--scratch-connection",
+            help="ID of AIRFLOW_CONN_<ID>: an empty schema in the PDB, with CREATE TABLE and CREATE SEQUENCE.",
+        ),
+    ],
+    pipeline: PipelineOption = None,
+    dba: Annotated[
+        str | None,
+        typer.Option(
+            "--dba-connection",
+            help="ID of AIRFLOW_CONN_<ID>: a user of the root with ALTER SYSTEM, to archive the redo; default: wait.",
+        ),
+    ] = None,
+    wait_minutes: Annotated[float, typer.Option(min=0, help="How long to wait until the redo is archived.")] = 30,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Prove the whole chain on this database: create small tables in a scratch schema, replicate, compare and drop them.
+
+    The pipeline's own tables, landing, lake and ledger are not touched. The JSON report holds no data of yours: send it with a
+    question.
+    """
+    from redolake import steps
+    from redolake.source import connect_params
+
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
+        result = steps.run_selftest(
+            selected,
+            connect_params(scratch, os.environ),
+            dba=None if dba is None else connect_params(dba, os.environ),
+            wait_minutes=wait_minutes,
+            report=print_progress,
+        )
+        rows = [(a.outcome, a.question, a.table, a.detail) for a in result.answers]
+        title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"
+        show(output, result, lambda: grid(title, ("answer", "question", "table", "seen"), rows))
+        if not result.proved:
+            raise typer.Exit(DIFFERS)
+
+
+COMMANDS = (repair, remine, selftest)

@@ -1,0 +1,132 @@
+"""Commands that show the cockpit in a terminal, from the ledger alone: tables, explain-lag, metrics."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from redolake.cli.metrics_server import metrics_server
+from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipeline
+from redolake.cli.output import Output, console, grid, print_alert, show
+from redolake.values.utc import utc_text
+
+if TYPE_CHECKING:
+    from redolake.cockpit import Overview
+    from redolake.config import Pipeline
+
+STYLES = {"good": "green", "notice": "yellow", "bad": "red", "quiet": "dim"}
+EVERY_TABLE = 1_000_000
+
+
+def overview(pipeline: Pipeline, search: str = "") -> Overview:
+    from redolake.cockpit import read_overview
+    from redolake.context import ledger_url, now
+
+    return read_overview(pipeline, ledger_url(pipeline), now(), search=search, tables=EVERY_TABLE)
+
+
+def verdict(found: Overview) -> Text:
+    """Return the sentence of health and the facts beside it."""
+    health = found.health
+    text = Text(f"{found.pipeline}: {health.state}. ", style=STYLES[health.tone])
+    text.append(health.sentence, style="default")
+    if health.more:
+        text.append(f"\n  {'; '.join(health.more)}", style="dim")
+    if health.cure:
+        text.append(f"\n  do this: {health.cure}", style="dim")
+    return text
+
+
+def tables(
+    pipeline: PipelineOption = None,
+    search: Annotated[str, typer.Option(help="Only tables with this in their name.")] = "",
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show each table's state, position, rows changed in 24 hours, and last comparison; held tables first. Only the ledger is
+    read."""
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = overview(selected, search)
+        if output is Output.table and found.tables and not search:
+            console.print(verdict(found), soft_wrap=True)
+        empty = f"No captured table has {search!r} in its name." if search else verdict(found)
+        show(output, found.tables, lambda: tables_grid(found) if found.tables else empty)
+        if output is Output.table:
+            for table in found.tables:
+                if table.error is not None:
+                    print_alert(f"{table.name} is held, {table.code}: {table.error}\n  do this: {table.cure}")
+
+
+def tables_grid(found: Overview) -> Grid:
+    columns = ("table", "state", "complete to SCN", "UTC", "inserted", "updated", "deleted", "last comparison")
+    rows = []
+    for t in found.tables:
+        proof = "none"
+        if t.proof is not None:
+            last = t.proof
+            how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
+            proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
+        state = f"{t.state}, behind" if t.behind else t.state
+        rows.append((t.name, state, t.complete_to_scn, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
+    return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
+
+
+def explain_lag(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Show how far Delta lags Oracle, and which part of the way takes the time. Only the ledger is read."""
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = overview(selected)
+        show(output, {"health": found.health, "latency": found.latency}, lambda: verdict(found))
+        if output is Output.table and found.latency.terms:
+            console.print(latency_grid(found))
+
+
+def latency_grid(found: Overview) -> Grid:
+    from redolake.values.amounts import duration
+
+    rows = [
+        (
+            f"{term.name} ← grew" if term.has_grown else term.name,
+            duration(term.seconds),
+            duration(term.usual_seconds),
+            term.what,
+        )
+        for term in found.latency.terms
+    ]
+    rows.append(("together", duration(found.latency.total_seconds), duration(found.latency.usual_total_seconds), ""))
+    return grid("From a change in Oracle to Delta", ("term", "last window", "usually", "what it is"), rows)
+
+
+def metrics(
+    pipeline: PipelineOption = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Answer Prometheus at http://HOST:PORT/metrics until stopped.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print metrics in the text format of Prometheus, of one pipeline or of all. Only the ledger is read.
+
+    For node_exporter: write the output into a file of its textfile collector.
+    """
+    from redolake.cockpit.metrics import prometheus_text
+    from redolake.config import load_configuration
+
+    def text() -> str:
+        chosen = [select_pipeline(pipeline, config)] if pipeline else list(load_configuration(config).pipelines.values())
+        return prometheus_text([overview(pipeline) for pipeline in chosen])
+
+    with report_errors(Output.table):
+        if listen is None:
+            sys.stdout.write(text())
+            return
+        host, _, port = listen.rpartition(":")
+        if not port.isdecimal():
+            raise typer.BadParameter("write HOST:PORT, such as 127.0.0.1:9108")
+        with metrics_server(host or "127.0.0.1", int(port), text) as server:
+            server.serve_forever()
+
+
+COMMANDS = (tables, explain_lag, metrics)

@@ -1,0 +1,215 @@
+"""Commands that show where a pipeline is and what it did: status, stats, windows, runway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from redolake.cli.cockpit import overview, verdict
+from redolake.cli.options import (
+    CONFIGURATION,
+    TERMINAL,
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    TablesArgument,
+    chosen_pipeline,
+)
+from redolake.cli.output import (
+    Output,
+    console,
+    findings_text,
+    grid,
+    print_alert,
+    print_notice,
+    show,
+    show_declared_gaps,
+    show_dropped,
+    show_held,
+)
+from redolake.cli.stats import StatsBy, account_text, stats_text
+from redolake.records.readers import NOT_PROVED
+from redolake.values.utc import beside, utc_text
+
+if TYPE_CHECKING:
+    from redolake.records.shown_facts import HistoryFact, StreamFact
+    from redolake.steps.recovery.runway import LogReport, ThreadRunwayReport
+    from redolake.steps.shared.status import Status, TableStatus
+
+
+def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Show position, windows, tables and open transactions, from the ledger and the landing alone."""
+    from redolake import steps
+
+    with chosen_pipeline(output, pipeline, config) as selected:
+        result = steps.read_status(selected)
+        if output is Output.table:
+            console.print(verdict(overview(selected)), soft_wrap=True)
+        if result.tables or output is Output.json:
+            show(output, result, lambda: tables_grid(result))
+        if output is Output.table:
+            show_details(result)
+
+
+def tables_grid(status: Status) -> Grid:
+    rows = [
+        (t.table, t.state if t.listed else f"{t.state}, not listed", t.complete_to_scn, utc_text(t.complete_to_at))
+        for t in status.tables
+    ]
+    landed_to = "nothing has landed" if status.landed_to_scn is None else f"landed to SCN {status.landed_to_scn}"
+    return grid(
+        f"{status.pipeline}: {landed_to}{beside(status.landed_to_at)}", ("table", "state", "complete to SCN", "UTC"), rows
+    )
+
+
+def show_histories(tables: Sequence[TableStatus]) -> None:
+    for table in tables:
+        if table.history is not None:
+            console.print(f"{table.table}: its history is {history_text(table.history)}", soft_wrap=True)
+
+
+def history_text(found: HistoryFact) -> str:
+    to = "" if found.position is None else f"complete to SCN {found.position}, "
+    since = "" if found.since is None else f", which counts since SCN {found.since}, because {found.why}"
+    return f"{to}in epoch {found.epoch}{since}"
+
+
+def show_details(status: Status) -> None:
+    if status.lacks_ledger:
+        print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
+    show_held(status.tables)
+    rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
+    windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
+    console.print(windows if rows else "No window has landed yet.")
+    show_streams(status)
+    show_histories(status.tables)
+    if status.pruned_to_scn is not None:
+        console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
+    if quotes := sum(w.single_quote_rows for w in status.windows):
+        console.print(
+            f"LogMiner left quotes inside values single in {quotes} row(s): a table is held where its text has two readings"
+        )
+    for window in status.windows:
+        for one in window.reread:
+            what = (
+                f"could not be read again: {one.error}" if one.error else f"were read again AS OF SCN {one.scn}, after its end"
+            )
+            print_notice(f"window {window.name}: rows of {one.table} {what}")
+    some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
+    console.print(some if status.open_transactions else "No transaction is open.")
+    show_declared_gaps(status.declared_gaps)
+    show_dropped(status.dropped)
+    for new in status.announced:
+        print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured\n  do this: {new.cure}")
+    for unlisted in (one for one in status.tables if not one.listed):
+        print_notice(f"{unlisted.table} is not in `tables` any more: its Delta table stays as it is")
+    kept = {table.table: table.dropped_at for table in status.tables if table.dropped_at is not None}
+    for table, scn in kept.items():
+        print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on_ddl: drop_table: keep`)")
+    for missing in (one for one in status.gone if one.table not in kept):
+        cure = f"if it was dropped for good, exclude it with `!{missing.table}`"
+        print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")
+    if status.lost is not None:
+        lost = status.lost
+        print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover -p {status.pipeline}")
+
+
+def show_streams(status: Status) -> None:
+    """Print where OpenLogReplicator stands, and since when nobody has asked the database."""
+    for stream in status.streams:
+        show_stream(stream)
+    if status.unproved_since_scn is not None:
+        print_notice(
+            f"Since SCN {status.unproved_since_scn} windows are received without a connection: {NOT_PROVED}\n"
+            "  do this: name `connection` below `source`; the next run proves it"
+        )
+
+
+def show_stream(stream: StreamFact) -> None:
+    """Print how far OpenLogReplicator has read a redo thread."""
+    who = f"OpenLogReplicator at {stream.address}, redo thread {stream.thread}"
+    if stream.scn is None:
+        text = f"{who}: not asked by the last run" if not stream.holds_back else f"{who}: has sent no checkpoint"
+    else:
+        text = f"{who}: read to SCN {stream.scn}, log {stream.sequence}, written {utc_text(stream.written_at)}"
+    if stream.holds_back:
+        print_notice(f"{text}; it holds windows back\n  do this: see that it runs, and has its logs")
+    else:
+        console.print(text, soft_wrap=True)
+
+
+def windows(
+    pipeline: PipelineOption = None,
+    limit: Annotated[int, typer.Option(help="How many windows; the newest is last.")] = 20,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show landed windows: SCN range, logs, hash, and how the batch that applied them accounted for their change rows."""
+    from redolake import steps
+
+    with chosen_pipeline(output, pipeline, config) as selected:
+        result = steps.list_windows(selected, limit)
+        columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
+        rows = [
+            (w.start_scn, w.end_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
+        ]
+        windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
+        show(output, result, lambda: windows if rows else "No window has landed yet.")
+
+
+def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Show how long redo that is still needed will be kept. Reads from Oracle and changes nothing there.
+
+    For a monitor: exits with 0 if the runway is long enough, 1 if it is below the threshold (`runway` in pipelines.yml) or redo
+    is already lost, 2 if it cannot be measured.
+    """
+    from redolake import steps
+
+    with chosen_pipeline(output, pipeline, config, connects=True, code=CONFIGURATION) as selected:
+        result = steps.measure_runway(selected)
+        show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
+        if output is Output.table:
+            if rows := [runway_cells(thread) for thread in result.threads]:
+                console.print(grid("", ("thread", "needs log", "kept from log", "hours left", "older redo"), rows))
+            console.print(findings_text(result.findings), soft_wrap=True, end="")
+    if result.state != "enough":
+        raise typer.Exit(TERMINAL)
+
+
+def runway_cells(thread: ThreadRunwayReport) -> tuple[object, ...]:
+    hours = "" if thread.hours_left is None else f"{int(thread.hours_left * 10) / 10:.1f}"
+    left = "lost" if thread.lost else f"≥ {hours}" if thread.at_least and hours else hours
+    is_online = thread.needed is not None and not thread.needed_is_archived
+    needed = log_text(thread.needed) + (", online" if is_online else "")
+    kept = log_text(thread.oldest) if thread.bytes_kept else "none older"
+    return (f"{thread.thread} {thread.instance or ''}", needed, kept, left, thread.older_redo)
+
+
+def log_text(log: LogReport | None) -> str:
+    return "" if log is None else f"{log.sequence} of {(log.began_at or '')[5:16]}"
+
+
+def stats(
+    tables: TablesArgument = None,
+    pipeline: PipelineOption = None,
+    hours: Annotated[int, typer.Option(min=1, help="Count the batches that were applied in the last hours.")] = 24,
+    by: Annotated[StatsBy, typer.Option(help="One line for each table, or for each batch; JSON has both.")] = StatsBy.table,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show what batches did to tables: rows changed, change rows by what became of them, DDL, commit times and duration.
+
+    Reads the ledger alone. Several changes of one row in a batch are one changed row.
+    """
+    from redolake import steps
+
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.read_stats(selected, hours, tables or ())
+        show(output, found, lambda: stats_text(found, by))
+
+
+COMMANDS = (status, stats, windows, runway)

@@ -1,0 +1,141 @@
+"""Options that commands share, the choice of the pipeline, and how an error ends a command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redolake.cli.connections import read_from_airflow, resolve_connections
+from redolake.cli.output import Output, print_error, print_json
+from redolake.config import Pipeline, load_configuration
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.values.row_key import parse_row_key
+from redolake.values.table import TableId
+
+if TYPE_CHECKING:
+    from redolake.steps import LogsToRead
+
+TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
+EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·
+2 wrong configuration or usage · 3 something differs, or `run` leaves a table held ·
+75 try again later (`run`: an archived log is due and not there yet)."""
+
+
+def check_table_names(names: list[str] | None) -> list[str] | None:
+    """Raise BadParameter for a name that is not OWNER.TABLE, before anything is opened."""
+    for name in names or ():
+        try:
+            TableId.parse(name)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from None
+    return names
+
+
+def check_table_name(name: str) -> str:
+    check_table_names([name])
+    return name
+
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file; default: pipelines.yml.")
+]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+PipelineOption = Annotated[
+    str | None,
+    typer.Option("--pipeline", "-p", envvar="REDOLAKE_PIPELINE", help="Needed only if the file defines several pipelines."),
+]
+TablesArgument = Annotated[
+    list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
+]
+TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
+LogsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+    ),
+]
+RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def logs_to_read(from_logs: bool, logs: Sequence[str] | None) -> LogsToRead | None:
+    """Return which archived logs are to be mined; None where the landing is read. Raises BadParameter for logs alone."""
+    from redolake import steps
+
+    if logs and not from_logs:
+        raise typer.BadParameter("--logs needs --from-logs")
+    return steps.LogsToRead(tuple(logs or ())) if from_logs else None
+
+
+def row_keys(texts: Sequence[str] | None) -> list[dict[str, str]]:
+    """Return the keys that were given on the command line. Raises BadParameter for a text that is no key."""
+    try:
+        return [parse_row_key(text) for text in texts or ()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+@contextmanager
+def chosen_pipeline(
+    output: Output, name: str | None, config: Path | None, *, connects: bool = False, code: int | None = None
+) -> Iterator[Pipeline]:
+    """Yield the named pipeline, or the only one, for a command whose errors are reported as `report_errors` does.
+
+    A command that `connects` to the source has its connections from Airflow too.
+    """
+    with report_errors(output, code):
+        selected = select_pipeline(name, config)
+        yield resolve_connections(selected) if connects else selected
+
+
+@contextmanager
+def report_errors(output: Output, code: int | None = None) -> Iterator[None]:
+    """Print a typed error as one message and exit with the code of its family, or with `code`. Other exceptions are bugs and
+    show their traceback."""
+    try:
+        yield
+    except RedolakeError as error:
+        if output is Output.json:
+            body: dict[str, object] = {"error": error.as_dict()}
+            if isinstance(error, ConfigurationError):
+                body["findings"] = [asdict(finding) for finding in error.findings]
+            print_json(body)
+        else:
+            print_error(str(error))
+        raise typer.Exit(exit_code_of(error) if code is None else code) from None
+
+
+def exit_code_of(error: RedolakeError) -> int:
+    if isinstance(error, Transient):
+        return TRY_AGAIN
+    return CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+
+
+def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
+    """Return the named pipeline, or the only one. Raises ConfigurationError that lists the names."""
+    pipelines = load_configuration(config).pipelines
+    if name is None and len(pipelines) == 1:
+        return next(iter(pipelines.values()))
+    if name is None or name not in pipelines:
+        what = "name one pipeline" if name is None else f"no pipeline {name!r}"
+        raise ConfigurationError(
+            [Finding(str(config or "pipelines.yml"), what, "--pipeline with one of: " + ", ".join(sorted(pipelines)))]
+        )
+    read_from_airflow(pipelines[name].ledger.connection)
+    return pipelines[name]
+
+
+def confirm(pipeline: Pipeline, yes: bool) -> None:
+    """Ask for the pipeline's name before something that cannot be undone."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("this cannot be undone: confirm it with --yes")
+    if typer.prompt(f"This cannot be undone. Type {pipeline.name} to continue", err=True) != pipeline.name:
+        raise typer.Abort

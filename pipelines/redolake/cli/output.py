@@ -1,0 +1,290 @@
+"""Print results: tables and text for people, JSON for programs. Progress and errors go to stderr."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.segment import Segment
+from rich.table import Table as Grid
+from rich.text import Text
+
+from redolake.errors import Finding
+from redolake.host.progress import Progress
+from redolake.values.utc import beside
+
+if TYPE_CHECKING:
+    from redolake.reconcile.dropped_transactions import DropReport
+    from redolake.steps.checks.doctor_report import DoctorReport, FindingGroup
+    from redolake.steps.shared.status import DeclaredGapReport, TableStatus
+
+SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
+DROPPED_STATES = {
+    "open": "not ended yet",
+    "committed": "committed at",
+    "rolled back": "rolled back, so no table lacks its changes, at",
+    "unknown": "its end may lie in redo that was never read, before",
+}
+
+LISTED_SUBJECTS = 8
+NOT_DONE = "Nothing is done yet; --execute does it."
+
+COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+class Terminal(Console):
+    """Names and values of the source are shown as they are: no brackets are styles, no `:word:` is an emoji, and a character
+    that commands the terminal or turns the text's direction is written out."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else without_commands(text), style, control)
+
+
+def without_commands(text: str) -> str:
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+console = Terminal()
+stderr = Terminal(stderr=True)
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+class Lines(Protocol):
+    @property
+    def lines(self) -> Sequence[str]: ...
+
+
+def show(output: Output, result: Any, table: Callable[[], Grid | Group | Text | str]) -> None:
+    """Print `result` as JSON, or what `table` makes for a person."""
+    if output is Output.json:
+        print_json(result)
+    else:
+        shown = table()
+        console.print(shown, soft_wrap=not isinstance(shown, Grid | Group))  # text that may be copied is not cut
+
+
+def show_lines(output: Output, result: Lines, *, done: bool) -> None:
+    """Print the lines of a result, and where nothing is done yet, what does it."""
+    lines = result.lines if done else (*result.lines, NOT_DONE)
+    show(output, result, lambda: Text("\n".join(lines)))
+
+
+def print_json(body: Any) -> None:
+    sys.stdout.write(json.dumps(body, default=as_json) + "\n")
+
+
+def as_json(value: object) -> object:
+    """Return a result of a step as a JSON object, and any other value as text."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def print_error(text: str) -> None:
+    stderr.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_progress(text: str) -> None:
+    """Print a line of progress; the empty lines that only count work are left out."""
+    if text:
+        stderr.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that prints lines of progress, on a terminal with a bar below them for work that is counted."""
+    if not stderr.is_terminal:
+        yield print_progress
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Bars(*columns, console=stderr, transient=True) as bars:
+
+        def report(line: str) -> None:
+            print_progress(line)
+            if not isinstance(line, Progress):
+                return
+            if line.work not in tasks:
+                tasks[line.work] = bars.add_task(line.work, total=line.total)
+            bars.update(tasks[line.work], completed=line.done, total=line.total)
+            if line.done == line.total:
+                bars.remove_task(tasks.pop(line.work))
+
+        yield report
+
+
+def print_alert(text: str) -> None:
+    """Print part of a result that needs action."""
+    console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_notice(text: str) -> None:
+    """Print part of a result that somebody should know of."""
+    console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns
+
+
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
+    """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
+    out = Grid(title=title, title_justify="left", header_style="bold")
+    cells = [["" if cell is None else without_commands(str(cell)) for cell in row] for row in rows]  # before it is measured
+    texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
+    widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
+    for number, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
+        out.add_column(
+            column,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=column in unbroken,
+            width=widths[number],
+        )
+    for row in cells:
+        out.add_row(*row)
+    return out
+
+
+def shown_bytes(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
+
+
+def column_widths(texts: Sequence[Sequence[str]], unbroken: Sequence[bool], room: int) -> list[int | None]:
+    """Return the widths of columns in which no word is cut, with what is left of the room for those that need more. None of
+    them where all fit anyway, or where the room is too small: then rich divides it, and cuts words."""
+    wanted = [max(map(cell_len, column)) for column in texts]
+    for longest in WORDS if sum(wanted) > room else ():
+        widths = [
+            width if whole else max((min(cell_len(word), longest) for text in column for word in text.split()), default=0)
+            for column, width, whole in zip(texts, wanted, unbroken, strict=True)
+        ]
+        if (left := room - sum(widths)) >= 0:
+            # Those that need least first, so that each gets an equal part of what the others leave.
+            for done, number in enumerate(sorted(range(len(widths)), key=lambda n: wanted[n] - widths[n])):
+                more = min(left // (len(widths) - done), wanted[number] - widths[number])
+                widths[number], left = widths[number] + more, left - more
+            return list(widths)
+    return [None] * len(texts)
+
+
+def findings_text(findings: Sequence[Finding]) -> Text:
+    """Return a list, not a table, so that cures can be copied."""
+    text = Text()
+    for finding in findings:
+        text.append(f"{finding.severity:7} ", style=SEVERITY_STYLES.get(finding.severity, "dim"))
+        text.append(f"{finding}\n")
+    return text
+
+
+def doctor_text(found: DoctorReport, none_found: str) -> Text:
+    """Return a line of totals, doctor's findings by cause, the summary of each schema, and what comes next."""
+    text = Text(f"{found.closing}\n" if found.findings else none_found, style="bold")
+    text.append_text(groups_text(found.groups))
+    for schema in found.schemas:
+        text.append(f"{schema}\n", style="bold")
+    if found.findings and found.ok:
+        text.append(f"{none_found.replace('No problems found', 'Nothing stops a run')}")
+    return text
+
+
+def groups_text(groups: Sequence[FindingGroup]) -> Text:
+    """Return findings by cause, with their subjects and cures."""
+    text = Text()
+    for group in groups:
+        text.append(f"{group.severity:7} ", style=SEVERITY_STYLES.get(group.severity, "dim"))
+        if len(group.subjects) == 1:
+            text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
+            continue
+        tables = f"in {group.tables} table(s)" if group.tables else "of"
+        text.append(f"{group.what}\n    {tables}: {list_subjects(group.subjects)}\n")
+        if group.cure:
+            text.append(f"    do this: {group.cure}\n")
+    return text
+
+
+def list_subjects(subjects: Sequence[str]) -> str:
+    """Return the first subjects and the number of the others."""
+    more = len(subjects) - LISTED_SUBJECTS
+    rest = f" and {more} more, which `--output json` lists" if more > 0 else ""
+    return ", ".join(subjects[:LISTED_SUBJECTS]) + rest
+
+
+def show_held(tables: Sequence[TableStatus]) -> None:
+    """Print what holds each held table, where, and its cure."""
+    for found in tables:
+        if found.error is not None:
+            places = ", ".join(f"{name} {value}" for name, value in (found.where or {}).items() if name != "table")
+            where = f" ({places})" if places else ""
+            print_alert(f"{found.table} is held, {found.code}: {found.error}{where}\n  do this: {found.cure}")
+
+
+def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
+    """Print the declared gaps that some table still lacks."""
+    for found in gaps:
+        tables = ", ".join(found.tables)
+        text = Text(
+            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn} was never read, in {tables}\n",
+            style="yellow",
+        )
+        text.append(f"  {found.reason} ({found.by}, {found.at}); {found.lost}\n", style="dim")
+        text.append(transactions_text("dropped, open at its start", found.dropped), style="dim")
+        split = found.split_transactions or ()
+        text.append(transactions_text("split, without their changes before its end", split), style="dim")
+        text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
+        console.print(text, soft_wrap=True)
+
+
+class Transaction(Protocol):
+    @property
+    def xid(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+
+
+def transactions_text(title: str, transactions: Sequence[Transaction], most: int = 5) -> str:
+    if not transactions:
+        return ""
+    named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
+    more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
+    return f"  {title}: {named}{more}\n"
+
+
+def show_dropped(dropped: Sequence[DropReport]) -> None:
+    """Print the dropped transactions that still matter."""
+    for found in dropped:
+        text = Text(f"dropped: transaction {found.xid} of container {found.con_id}, ", style="yellow")
+        text.append(f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}")
+        text.append("" if found.end_scn is None else f" SCN {found.end_scn}")
+        text.append(f"\n  {found.reason} ({found.by}, {found.at})\n", style="dim")
+        if found.lacking:
+            lacking = ", ".join(found.lacking)
+            text.append(f"  missing from {lacking} until `redolake snapshot OWNER.TABLE --replace`\n", style="dim")
+        console.print(text, soft_wrap=True, end="")

@@ -1,0 +1,207 @@
+"""One pipeline: which of its settings count for each of its tables, and where they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from redolake.config.on_error import OnError, QuarantineLimit
+from redolake.config.pipeline_settings import PipelineSettings
+from redolake.config.resnapshot import ResnapshotLimits
+from redolake.config.snapshot import SnapshotSettings
+from redolake.config.tables import Match, Table, TableSettings
+from redolake.config.values import InvalidText
+from redolake.host.paths import segment
+from redolake.values.ddl_policies import DdlPolicies
+from redolake.values.history import FOLDER, HistoryKind
+from redolake.values.mapping import SecretName
+from redolake.values.quarantine import FOLDER as QUARANTINE
+from redolake.values.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
+from redolake.values.target_options import TargetOptions
+
+
+class Pipeline(PipelineSettings):
+    @model_validator(mode="after")
+    def union_views_have_tables(self) -> Self:
+        for name, view in self.union_views.items():
+            if absent := [str(table) for table in view.named if table not in self.by_id and self.match_of(table) is None]:
+                raise ValueError(f"`union_views`: {name} names {', '.join(absent)}, which is no table of the pipeline")
+        return self
+
+    @cached_property
+    def by_id(self) -> Mapping[TableId, Table]:
+        return {table.id: table for table in self.tables}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy, without the cached properties, which may differ in the copy."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("by_id", None)
+        return copied
+
+    def table(self, table: TableId) -> Table:
+        """Return the table's settings. A name in `tables` comes before all patterns; of these the first that matches counts.
+        Raises KeyError."""
+        if table not in self.by_id and (match := self.match_of(table)) is not None:
+            return match.table(table)
+        return self.by_id[table]
+
+    def lists(self, table: TableId) -> bool:
+        """Return whether the table has settings, by its name or by a pattern."""
+        return table in self.by_id or self.match_of(table) is not None
+
+    def match_of(self, table: TableId) -> Match | None:
+        """Return the first pattern that matches; None for a table that an exclusion matches, wherever it stands."""
+        found = [match for match in self.matches if match.pattern.matches(table)]
+        return None if any(match.excludes for match in found) else next(iter(found), None)
+
+    def is_of_pattern(self, table: Table) -> bool:
+        """Return whether a table has exactly the settings that a pattern gives it."""
+        match = self.match_of(table.id)
+        return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
+
+    @property
+    def has_masks(self) -> bool:
+        return any(one.mask for one in (self, *self.entries))
+
+    @property
+    def key_connections(self) -> tuple[str, ...]:
+        """The connections with keys of masks and of the landing."""
+        of_masks = (self.mask_key, *(entry.mask_key for entry in self.entries))
+        named = (one.connection for one in (*of_masks, self.landing_key, *self.old_landing_keys) if one is not None)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def landing_secret(self) -> SecretName | None:
+        """Where the key of the landing's files is; None where they are in clear text."""
+        key = self.landing_key
+        return None if key is None else SecretName(key.connection, key.variable)
+
+    @property
+    def entries(self) -> list[Table | Match]:
+        """The entries of `tables`, patterns too."""
+        return [*self.tables, *self.matches]
+
+    @property
+    def patterns(self) -> list[Match]:
+        return [match for match in self.matches if not match.excludes]
+
+    @property
+    def settings_hash(self) -> str:
+        """Return a hash that two hosts share if their files say the same. The ledger is left out, for Airflow puts the URL
+        of its connection in; so are the tables that a pattern has matched."""
+        body = self.model_dump(mode="json", exclude={"ledger", "tables"})
+        own = [table.model_dump(mode="json") for table in self.tables if not self.is_of_pattern(table)]
+        return hashlib.sha256(json.dumps([body, own], sort_keys=True).encode()).hexdigest()[:16]
+
+    def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:
+        """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them. `renamed` has the names
+        in Oracle of those that have another one there."""
+        found = {table: self.match_of(table) for table in sorted(tables) if table not in self.by_id}
+        more = [match.table(table, renamed.get(table)) for table, match in found.items() if match is not None]
+        return self.model_copy(update={"tables": [*self.tables, *more]})
+
+    def ddl_policies(self, table: TableId) -> DdlPolicies:
+        """Return the table's own policies, completed by the pipeline's; the pipeline's alone for a table that is not listed."""
+        own = self.table(table).on_ddl.model_dump(exclude_unset=True) if self.lists(table) else {}
+        policies = {**self.on_ddl.model_dump(), **own}
+        return DdlPolicies(**policies, renamed_to=self.renamed.get(table))
+
+    @property
+    def renamed(self) -> Mapping[TableId, TableId]:
+        """The names in Oracle of the tables that have another one than their entry."""
+        return {table.id: table.in_oracle for table in self.tables if table.in_oracle != table.id}
+
+    def error_policies(self, table: TableId) -> OnError:
+        """Return the table's own policies, completed by the pipeline's."""
+        own = self.table(table).on_error
+        limit = {**self.on_error.at_most.model_dump(), **own.at_most.model_dump(exclude_unset=True)}
+        policies = {**self.on_error.model_dump(), **own.model_dump(exclude_unset=True)}
+        return OnError(**{**policies, "at_most": QuarantineLimit(**limit)})
+
+    def quarantine_path(self, table: TableId, beside: str | None = None) -> str:
+        """Return where the table's quarantine is, beside the tables of the lake, or beside copies in a folder."""
+        name = segment(self.table(table).path.replace("/", "."), keep=".")
+        return f"{(beside or self.lake).rstrip('/')}/{QUARANTINE}/{name}"
+
+    def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
+        """Return the table's own limits, completed by the pipeline's."""
+        own = self.table(table).resnapshot.model_dump(exclude_unset=True)
+        return ResnapshotLimits(**{**self.resnapshot.model_dump(), **own})
+
+    def snapshot_settings(self, table: TableId) -> SnapshotSettings:
+        """Return the table's own settings, completed by the pipeline's."""
+        own = self.table(table).snapshot.model_dump(exclude_unset=True)
+        return SnapshotSettings(**{**self.snapshot.model_dump(), **own})
+
+    @property
+    def may_resnapshot(self) -> bool:
+        """Return whether `on_ddl` lets some table be snapshotted again by itself."""
+        settings = (self.on_ddl, *(entry.on_ddl for entry in (*self.tables, *self.matches)))
+        return any("resnapshot" in on.model_dump().values() for on in settings)
+
+    def choice(self, table: TableId) -> ColumnChoice:
+        """Return which of the table's columns are left out."""
+        own = self.table(table)
+        has_no_key = own.key == "append" or (own.key == "rowid" and self.large_objects == "redo")
+        large_objects = own.large_objects or ("refuse" if has_no_key else self.large_objects)
+        unsupported = self.unsupported_columns
+        if own.key == "append" and unsupported == "reread":
+            unsupported = "refuse"
+        return ColumnChoice(own.exclude_columns, own.include_columns, own.unsupported_columns or unsupported, large_objects)
+
+    def invalid_text_of(self, table: TableId) -> InvalidText:
+        return self.table(table).invalid_text or self.invalid_text
+
+    @property
+    def landing_folder(self) -> str:
+        """The folder of this pipeline; `land/layout.py` names what is in it."""
+        return f"{self.landing.rstrip('/')}/{self.name}"
+
+    def target(self, table: TableId) -> str:
+        return f"{self.lake.rstrip('/')}/{self.table(table).path}"
+
+    def history_kind(self, table: TableId) -> HistoryKind:
+        return self.table(table).history or self.history
+
+    def history_target(self, table: TableId) -> str | None:
+        """Return the folder of the table's history; None for a table without one."""
+        if self.history_kind(table) == "none":
+            return None
+        return f"{self.lake.rstrip('/')}/{FOLDER}/{self.table(table).path}"
+
+    def target_options(self, table: TableId) -> TargetOptions:
+        own = self.table(table)
+        feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
+        properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
+        return TargetOptions(
+            readers=own.readers or self.readers,
+            column_names=own.column_names or self.column_names,
+            metadata_columns=self.metadata_columns if own.metadata_columns is None else own.metadata_columns,
+            deletes=own.deletes or self.deletes,
+            properties=tuple(properties.items()),
+            cluster_by=own.cluster_by,
+            partition_by=own.partition_by,
+        )
+
+    def shape(self, table: TableId) -> TableSettings:
+        """Return the table's settings; `rename`, `add` and `mask` completed by the pipeline's."""
+        own = self.table(table)
+        both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add")}
+        mask = {
+            **own.mask,
+            **{name: one for name, one in self.mask.items() if name not in own.mask},
+        }  # the first pattern counts
+        return own.model_copy(update={**both, "mask": mask, "mask_key": own.mask_key or self.mask_key})
+
+    @property
+    def ledger_url(self) -> str:
+        """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which is local."""
+        if self.ledger.url:
+            return self.ledger.url
+        # `unfit_place` refuses what would need quotes, which SQLAlchemy 2.0 takes for the path's own and 2.1 does not.
+        return f"sqlite:///{self.landing.removeprefix('file://').rstrip('/')}/redolake-ledger.db"

@@ -1,0 +1,214 @@
+"""The settings of one pipeline as the file has them, and what must fit together among them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from redolake.config.airflow_settings import AirflowSettings
+from redolake.config.keep import KeepSettings, OptimizeSettings
+from redolake.config.ledger import LedgerSettings, is_local
+from redolake.config.limits import BatchLimits, Retry, RunwayLimits, WindowLimits
+from redolake.config.mapping import KeySource, ShapeSettings
+from redolake.config.on_error import OnError
+from redolake.config.proof_settings import VerifySettings
+from redolake.config.resnapshot import ResnapshotLimits
+from redolake.config.snapshot import SnapshotSettings
+from redolake.config.source import SourceSettings
+from redolake.config.spark import SparkSettings
+from redolake.config.tables import Match, OnDdl, Table, is_match
+from redolake.config.union_views import UnionView, checked_names
+from redolake.config.values import InvalidText, Properties, UnsupportedColumns
+from redolake.host.filesystem import CREATES_ONCE, protocol_of
+from redolake.host.paths import unfit_place
+from redolake.values.history import HistoryKind
+from redolake.values.table import LargeObjects, TableId
+from redolake.values.target_options import Deletes, MetadataName, Names, Readers
+
+
+class PipelineSettings(ShapeSettings):
+    name: str = ""
+    source: SourceSettings
+    landing: str = Field(description="folder or URL (s3://, abfss://, gs://) for landed redo")
+    lake: str = Field(description="folder or URL for the Delta tables")
+    ledger: LedgerSettings = LedgerSettings()
+    schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
+    verify_schedule: str | None = Field(None, description="cron or preset for `<name>_verify`, or null for manual runs")
+    maintain_schedule: str | None = Field(None, description="cron or preset for `<name>_maintain`, or null for manual runs")
+    window: WindowLimits = WindowLimits()
+    batch: BatchLimits = BatchLimits()
+    runway: RunwayLimits = RunwayLimits()
+    spark: SparkSettings = SparkSettings()
+    airflow: AirflowSettings = AirflowSettings()
+    retry: Retry = Retry()
+    parallel_sessions: int = Field(
+        4,
+        ge=1,
+        le=64,
+        description="sessions that read from Oracle side by side: slices that are mined, or tables of a snapshot",
+    )
+    wait_max_minutes: float = Field(
+        30,
+        gt=0,
+        description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
+    )
+    wait_max_pause_seconds: float = Field(
+        30, gt=0, description="longest pause between two checks while waiting for a log; they grow from 1 s"
+    )
+    lease_wait_minutes: float = Field(
+        60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
+    )
+    show_row_data: bool = Field(
+        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
+    )
+    on_ddl: OnDdl = OnDdl()
+    on_error: OnError = OnError()
+    resnapshot: ResnapshotLimits = ResnapshotLimits()
+    keep: KeepSettings = KeepSettings()
+    optimize: OptimizeSettings = OptimizeSettings()
+    snapshot: SnapshotSettings = SnapshotSettings()
+    verify: VerifySettings = VerifySettings()
+    unsupported_columns: UnsupportedColumns = Field(
+        "refuse",
+        description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "
+        "`reread` each changed row whole from the table (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, UROWID, object types, "
+        "VARRAY)",
+    )
+    readers: Readers = Field(
+        "spark",
+        description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
+        "table, column mapping for a renamed or dropped column, type widening for a wider type); `any`: none of these, so "
+        "that delta-rs, Polars and others open the table, and such a change writes the table again",
+    )
+    large_objects: LargeObjects = Field(
+        "refuse",
+        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
+        "change, assemble them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
+    )
+    invalid_text: InvalidText = Field(
+        "hold",
+        description="text with bytes that are no characters of its character set, as old clients store it: `hold` the table; "
+        "`replace` them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD); or store the columns as "
+        "`binary`, VARCHAR2 and CHAR only. It is not for columns of the key, nor for those with a rule of their own",
+    )
+    column_names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
+    metadata_columns: tuple[MetadataName, ...] = Field(
+        ("_commit_scn",),
+        description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
+        "`_commit_time` (the database's clock), `_xid` and `_redo_thread`, and `_op` (load, insert, update, delete)",
+    )
+    deletes: Deletes = Field(
+        "remove", description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
+    )
+    history: HistoryKind = Field(
+        "none",
+        description="a second Delta table below `lake`, in `_history`, with every change of each row, before and after: "
+        "`changes`; `scd2` promises versions of rows with their validity as well, which `redolake views` makes of it",
+    )
+    change_data_feed: bool = Field(False, description="Delta's change data feed")
+    properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
+    mask_key: KeySource | None = Field(
+        None, description="where the key of `hash` masks is: `connection` (an Airflow connection's password) or `variable`"
+    )
+    masked_in_landing: Literal["clear", "refuse"] = Field(
+        "clear",
+        description="the clear text of masked columns is in the landing, as the redo has it: `clear` allows that; `refuse` "
+        "refuses masks unless `landing_key` encrypts the landing",
+    )
+    landing_key: KeySource | None = Field(
+        None,
+        description="encrypt the landing's files of rows (Parquet modular encryption) with a key: `connection` (an Airflow "
+        "connection's password) or `variable`",
+    )
+    old_landing_keys: list[KeySource] = Field(
+        default_factory=list, description="where the keys are of files that were encrypted before `landing_key` was changed"
+    )
+    new_tables: Literal["announce", "capture"] = Field(
+        "announce",
+        description="a table that a pattern matches and that was created later: name it in `status` and in the log, or "
+        "capture it too, from its own snapshot on",
+    )
+    union_views: Annotated[dict[str, UnionView], AfterValidator(checked_names)] = Field(
+        default_factory=dict,
+        description="views over several tables with the same columns, such as the shards of one table, by `schema.name`; "
+        "`redolake views` writes them",
+    )
+    tables: list[Table] = Field(default_factory=list)
+    matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
+
+    @model_validator(mode="before")
+    @classmethod
+    def patterns_apart(cls, value: object) -> object:
+        if not isinstance(value, dict) or not isinstance(value.get("tables"), list):
+            return value
+        if value.get("matches"):
+            raise ValueError("`matches` is no setting: write patterns into `tables`")
+        entries = value["tables"]
+        single, several = ([e for e in entries if is_match(e) is wanted] for wanted in (False, True))
+        return {**value, "tables": single, **({"matches": several} if several else {})}
+
+    @model_validator(mode="after")
+    def captures_some(self) -> Self:
+        if not self.tables and all(match.excludes for match in self.matches):
+            raise ValueError("`tables` is empty: list at least one table or pattern")
+        return self
+
+    @model_validator(mode="after")
+    def stream_has_what_tables_need(self) -> Self:
+        """Refuse what is not proved to work with OpenLogReplicator."""
+        if not self.source.is_stream:
+            return self
+        if self.source.connection is None and self.verify_schedule is not None:
+            raise ValueError("`verify_schedule` needs `connection` below `source`: tables are compared with Oracle's rows")
+        settings: list[tuple[str | None, str | None]] = [(self.large_objects, self.unsupported_columns)]
+        settings += [(table.large_objects, table.unsupported_columns) for table in self.tables]
+        settings += [(match.large_objects, match.unsupported_columns) for match in self.matches]
+        if any(objects in ("reread", "redo") or other == "reread" for objects, other in settings):
+            raise ValueError(
+                "with `kind: openlogreplicator`, neither `large_objects` nor `unsupported_columns` reads values again"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def tables_are_distinct(self) -> Self:
+        seen: set[TableId] = set()
+        for table in self.tables:
+            if table.id in seen:
+                raise ValueError(f"{table.id} is listed twice in `tables`")
+            seen.add(table.id)
+        names = [table.in_oracle for table in self.tables]
+        twice = sorted({str(name) for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} is the name of two tables: one of them was renamed, so give it `renamed_to`")
+        return self
+
+    @field_validator("landing", "lake")
+    @classmethod
+    def is_one_place_for_all(cls, value: str) -> str:
+        """Refuse what this process, Spark and a worker of Airflow would not all read as the same folder."""
+        if (why := unfit_place(value)) is not None:
+            raise ValueError(f"{value} {why}")
+        return value
+
+    @field_validator("landing")
+    @classmethod
+    def landing_keeps_two_writers_apart(cls, value: str) -> str:
+        """Refuse a file system on which two writers can both create one file: each would take the same place in the chain."""
+        if protocol_of(value) not in CREATES_ONCE:
+            raise ValueError(
+                f"{value}: of two writers of one file there, both can succeed; use a folder (for HDFS a mount of it), s3://, "
+                "gs:// or abfss://"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def ledger_is_where_the_landing_is(self) -> Self:
+        """Refuse the default ledger beside a landing that several hosts reach: each host would make a SQLite file of its own,
+        with its own leases, so that two hosts could write one table at once."""
+        if not (is_local(self.landing) or self.ledger.url or self.ledger.connection):
+            raise ValueError(
+                f"`landing` is {self.landing}, which several hosts can reach, and the ledger would be a SQLite file on each "
+                "host: set `ledger.connection` or `ledger.url` to a PostgreSQL database"
+            )
+        return self

@@ -1,0 +1,52 @@
+"""The settings of Spark, without those that would change values."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from redolake.config.values import Settings
+from redolake.host.spark_settings import AS_WRITTEN, EXACT, default_property
+from redolake.values.target_options import why_refused
+
+
+class SparkSettings(Settings):
+    mode: Literal["submit", "connect"] = Field(
+        "submit", description="`submit`: spark-submit per batch; `connect`: a running Spark Connect server"
+    )
+    connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
+    master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
+    conf: dict[str, str] = Field(
+        default_factory=dict,
+        repr=False,
+        description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}, nor what would change values",
+    )
+    parallel_tables: int = Field(
+        2,
+        ge=1,
+        le=64,
+        description="tables of a batch that are merged side by side; more of them help where the driver has more cores",
+    )
+
+    @field_validator("conf")
+    @classmethod
+    def names_are_read_as_written(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in AS_WRITTEN.keys() & value.keys():
+            if value[name].strip().lower() != AS_WRITTEN[name]:
+                raise ValueError(
+                    f"{name} stays {AS_WRITTEN[name]}: with it, names and DEFAULTs of the source could read the environment of "
+                    "Spark's driver, or end their own text"
+                )
+        return value
+
+    @field_validator("conf")
+    @classmethod
+    def values_stay_as_they_are(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in sorted(value):
+            if name in EXACT and value[name].strip().lower() != EXACT[name].lower():
+                raise ValueError(f"{name} stays {EXACT[name]}: otherwise Spark would change values, or leave out rows")
+            given = default_property(name)
+            if given is not None and (reason := why_refused(given)) is not None:
+                raise ValueError(f"{name}: new tables do not get {given}: {reason}")
+        return value

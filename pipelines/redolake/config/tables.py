@@ -1,0 +1,288 @@
+"""The settings of one captured table, or of all tables that a pattern matches."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from redolake.config.mapping import ColumnSetting, KeySource, TableShape
+from redolake.config.on_error import OnError, refuse_unsound
+from redolake.config.resnapshot import ResnapshotLimits
+from redolake.config.snapshot import SnapshotSettings
+from redolake.config.values import (
+    ColumnNames,
+    InvalidText,
+    Key,
+    Patterns,
+    Properties,
+    Settings,
+    UnsupportedColumns,
+)
+from redolake.host.paths import segment, unfit_target
+from redolake.values.history import HistoryKind
+from redolake.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
+from redolake.values.table_pattern import TablePattern, is_pattern
+from redolake.values.target_options import Deletes, MetadataName, Names, Readers
+
+
+class OnDdl(Settings):
+    """What to do at a DDL. A table's settings count before the pipeline's."""
+
+    truncate: Literal["follow", "keep", "hold"] = Field(
+        "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
+    )
+    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
+        "hold",
+        description="DROP or TRUNCATE PARTITION: delete the rows in Delta too, which capture finds by reading the table's key "
+        "again; keep them there and go on; snapshot the table again by itself; or hold it. EXCHANGE PARTITION holds it with "
+        "`follow` and `keep` too",
+    )
+    computed_default: Literal["follow", "resnapshot", "hold"] = Field(
+        "hold",
+        description="ADD of a column whose older rows get values that only Oracle knows (DEFAULT SYSDATE, a sequence, a "
+        "function; an identity column): read key and column of all rows again, snapshot the table again by itself, or hold it",
+    )
+    drop_table: Literal["keep", "hold"] = Field(
+        "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
+    )
+    recreate: Literal["resnapshot", "hold"] = Field(
+        "hold",
+        description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it again by itself, "
+        "or hold",
+    )
+    rename_column: Literal["follow", "hold"] = Field("follow", description="RENAME COLUMN: rename it in Delta too, or hold")
+    narrow: Literal["follow", "hold"] = Field(
+        "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
+    )
+    primary_key: Literal["resnapshot", "hold"] = Field(
+        "hold", description="the key was added, dropped or changed: snapshot the table again by itself, or hold it"
+    )
+    unknown_ddl: Literal["resnapshot", "hold"] = Field(
+        "hold", description="any other DDL that is not followed: snapshot the table again by itself, or hold it"
+    )
+
+
+class TableSettings(TableShape):
+    """The settings of one captured table, or of all tables that a pattern matches."""
+
+    key: Key = Field(
+        "primary",
+        description="how rows are identified: `primary` (the primary key); the columns of a valid unique index, e.g. "
+        "`[CODE, DAY]` (a row with a NULL there is known by all its columns); `rowid` (stored in Delta as `_rowid`); "
+        "`append` for a table that only gets INSERTs",
+    )
+    readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
+    column_names: Names | None = Field(None, description="as `column_names` of the pipeline, for this table")
+    metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
+    deletes: Deletes | None = Field(None, description="the same")
+    history: HistoryKind | None = Field(None, description="the same")
+    change_data_feed: bool | None = Field(None, description="the same")
+    properties: Properties = Field(default_factory=dict, description="the same; these count before the pipeline's")
+    cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
+    partition_by: ColumnNames = Field(
+        (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"
+    )
+
+    on_ddl: OnDdl = OnDdl()
+    on_error: OnError = OnError()
+    resnapshot: ResnapshotLimits = ResnapshotLimits()
+    snapshot: SnapshotSettings = SnapshotSettings()
+    exclude_columns: Patterns = Field(
+        (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
+    )
+    include_columns: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
+    unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
+    large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
+    invalid_text: InvalidText | None = Field(None, description="the pipeline's setting, for this table")
+    mask_key: KeySource | None = Field(None, description="the pipeline's setting, for this table")
+
+    @field_validator("columns")
+    @classmethod
+    def scale_fits(cls, value: dict[str, ColumnSetting]) -> dict[str, ColumnSetting]:
+        for name, rule in value.items():
+            if isinstance(rule, int) and not 0 <= rule <= 38:
+                raise ValueError(f"{name}: a scale must be between 0 and 38")
+        return value
+
+    @model_validator(mode="after")
+    def one_layout(self) -> Self:
+        if self.cluster_by and self.partition_by:
+            raise ValueError("give cluster_by or partition_by, not both: Delta clusters no partitioned table")
+        return self
+
+    @model_validator(mode="after")
+    def history_is_possible(self) -> Self:
+        """Refuse a history of what is not known at each change; doctor does where only the dictionary shows it."""
+        if self.history in (None, "none"):
+            return self
+        again = [n for n in ("large_objects", "unsupported_columns") if getattr(self, n) in ("reread", "redo")]
+        if again:
+            raise ValueError(f"`history` needs the values of each change, and with `{again[0]}` some are not known: leave such "
+                             "columns out (`exclude`), or do without `history`")  # fmt: skip
+        if self.history == "scd2" and self.key == "append":
+            raise ValueError("`history: scd2` has versions of rows, and `key: append` names none: use `history: changes`")
+        return self
+
+    @model_validator(mode="after")
+    def quarantine_is_sound(self) -> Self:
+        refuse_unsound(self.on_error, self.key, (self.large_objects, self.unsupported_columns))
+        return self
+
+    @model_validator(mode="after")
+    def key_is_kept(self) -> Self:
+        """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
+        choice = ColumnChoice(self.exclude_columns)
+        gone = [name for name in self.key_policy.columns if choice.names(name)]
+        for name in ("large_objects", "unsupported_columns"):
+            if getattr(self, name) == "reread" and self.key == "append":
+                raise ValueError(f"`{name}: reread` needs a key that finds a row again, and append is none")
+        if self.large_objects == "redo" and self.key in ("append", "rowid"):
+            raise ValueError(
+                f"`large_objects: redo` needs a key that the redo of a large object contains, and {self.key} is none"
+            )
+        if gone:
+            raise ValueError(f"`exclude_columns` names {', '.join(gone)}, which is part of the `key`: rows need their key")
+        return self
+
+    @property
+    def key_policy(self) -> KeyPolicy:
+        return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
+
+
+def default_path(table: TableId) -> str:
+    """Return the folder of a table without `target`; its name cannot lead out of its owner's folder."""
+    return "/".join(segment(name.lower()) for name in (table.owner, table.name))
+
+
+class Table(TableSettings):
+    """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
+
+    table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
+    target: str | None = Field(
+        None,
+        description="path below `lake`; default: owner/name in lower case, with other characters than letters, digits, `_`, "
+        "`$`, `#`, `-` and blanks as `~` and two hexadecimal digits",
+    )
+    renamed_to: str | None = Field(
+        None, description="OWNER.NAME in Oracle, after a RENAME; the entry, its history and its Delta table keep the first name"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_name(cls, value: object) -> object:
+        return {"table": value} if isinstance(value, str) else value
+
+    @field_validator("table", "renamed_to")
+    @classmethod
+    def two_parts(cls, value: str | None) -> str | None:
+        if value is not None:
+            TableId.parse(value)
+        return value
+
+    @field_validator("target")
+    @classmethod
+    def below_the_lake(cls, value: str | None) -> str | None:
+        if value is not None and (why := unfit_target(value)) is not None:
+            raise ValueError(f"{value} {why}")
+        return value
+
+    @property
+    def in_oracle(self) -> TableId:
+        """The table's name in Oracle."""
+        return self.id if self.renamed_to is None else TableId.parse(self.renamed_to)
+
+    @cached_property
+    def id(self) -> TableId:
+        return TableId.parse(self.table)
+
+    @property
+    def path(self) -> str:
+        """The folder below the lake."""
+        return self.target or default_path(self.id)
+
+
+class Match(TableSettings):
+    """Tables by pattern. A bare `SHOP.*` in the list is the same as `match: SHOP.*`; `!SHOP.TMP_*` excludes what it matches."""
+
+    match: str = Field(
+        description="OWNER.PATTERN with `*` for any characters and `?` for one; a part between slashes is a regular "
+        "expression, e.g. `SHOP./ORDERS_(?P<year>\\d{4})/`, compared with the whole name; `!` in front excludes"
+    )
+    target: str | None = Field(
+        None,
+        description="path below `lake` of each matched table, with `{owner}` and `{table}` for its names in lower case, and "
+        "`{1}`, `{2}` and so on for what the wildcards or groups stand for, or a group's name, e.g. `crm/{table}`",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_pattern(cls, value: object) -> object:
+        return {"match": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def parses(self) -> Match:
+        if self.excludes and self.model_fields_set != {"match"}:
+            raise ValueError(f"{self.match} excludes tables, so it takes no other settings")
+        if self.pattern.owner.text in ("*", "?") or (self.pattern.owner.is_regex and self.pattern.owner.matches("SYS")):
+            raise ValueError(f"{self.match} names no owner: the tables of Oracle's own users would match too")
+        if taken := sorted({"owner", "table"} & set(self.pattern.group_names)):
+            raise ValueError(f"{self.match}: a group cannot be called {' or '.join(taken)}, which is the table's own")
+        if self.target is not None:
+            check_template(self.target, self.pattern)
+        return self
+
+    @property
+    def excludes(self) -> bool:
+        return self.match.startswith("!")
+
+    @cached_property
+    def pattern(self) -> TablePattern:
+        return TablePattern.parse(self.match.removeprefix("!"))
+
+    def table(self, table: TableId, in_oracle: TableId | None = None) -> Table:
+        """Return a matched table with the pattern's settings; `in_oracle` is the name that it was renamed to."""
+        settings = {name: getattr(self, name) for name in self.model_fields_set - {"match", "target"}}
+        target = None if self.target is None else fill_template(self.target, self.pattern, table)
+        renamed = None if in_oracle is None else str(in_oracle)
+        return Table(table=str(table), renamed_to=renamed, target=target, **settings)
+
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def check_template(target: str, pattern: TablePattern) -> None:
+    """Raise ValueError for a template whose folders would not be below the lake, or that has an unknown placeholder."""
+    known = names_in(pattern)
+    for name in PLACEHOLDER.findall(target):
+        if name not in known:
+            raise ValueError(f"{target}: {{{name}}} is unknown; write {', '.join(f'{{{one}}}' for one in known)}")
+    if not set(PLACEHOLDER.findall(target)) - {"owner"}:
+        raise ValueError(f"{target}: all matched tables would have one folder; write {{table}} into it")
+    if (why := unfit_target(PLACEHOLDER.sub("x", target))) is not None:
+        raise ValueError(f"{target} {why}")
+
+
+def fill_template(target: str, pattern: TablePattern, table: TableId) -> str:
+    """Return the folder of a table that matches; its name cannot lead out of the folder in which it stands."""
+    names = names_of(pattern, table)
+    return PLACEHOLDER.sub(lambda found: segment(names[found[1]].lower()), target)
+
+
+def names_in(pattern: TablePattern) -> list[str]:
+    """Return what may stand between braces in a template."""
+    return ["owner", "table", *map(str, range(1, pattern.groups + 1)), *pattern.group_names]
+
+
+def names_of(pattern: TablePattern, table: TableId) -> dict[str, str]:
+    """Return what a template's placeholders stand for in a table that matches."""
+    return {"owner": table.owner, "table": table.name, **pattern.texts(table)}
+
+
+def is_match(entry: object) -> bool:
+    """Return whether an entry of `tables` is a pattern or an exclusion."""
+    if isinstance(entry, dict):
+        return "match" in entry
+    return isinstance(entry, str) and (entry.startswith("!") or is_pattern(entry))

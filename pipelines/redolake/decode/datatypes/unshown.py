@@ -1,0 +1,26 @@
+"""XMLTYPE, JSON, VECTOR, LONG, LONG RAW, extended strings, object types and VARRAYs: LogMiner does not show a row's change as
+it is, so the whole row is read again.
+
+XMLTYPE, JSON and VECTOR are text, as Oracle's own functions write it (source/snapshot.py). So are object types, SDO_GEOMETRY
+among them, and VARRAYs: JSON of their attributes and elements. LONG RAW and an extended RAW are bytes.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from redolake.decode.datatypes.family import Family, refuse_rule
+from redolake.decode.datatypes.large_object import no_values
+from redolake.decode.forms import Form
+from redolake.values.table import EXTENDED, OracleType, TypeRule
+from redolake.values.valid_text import LARGE_TEXTS, REPLACE
+
+
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
+    if rule is not None and not (rule == REPLACE and oracle_type.name in LARGE_TEXTS):
+        raise refuse_rule(oracle_type, rule, "leave the rule out")
+    return pa.binary() if oracle_type.name in ("LONG RAW", EXTENDED["RAW"]) else pa.string()
+
+
+NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW", *EXTENDED.values(), "OBJECT", "VARRAY"})
+FAMILY = Family(NAMES, frozenset(Form), target, no_values, no_values, is_decoded=False)

@@ -1,0 +1,163 @@
+"""Tables AS OF one SCN: a version of each Delta table, and where the SCN lies between two versions, a copy of the older one to
+which the landed changes in between are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from redolake.apply.context import Report, silent
+from redolake.apply.delta.copy import copy_version
+from redolake.apply.delta.log import read_log
+from redolake.apply.quarantine.log import copy_events, read_events
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.host import crash
+from redolake.job.job import run
+from redolake.job.lake import LakeFiles
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.lakes import LakePlace
+from redolake.values.quarantine import Wrong, wrong_as_of, wrong_keys
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToRead:
+    """Version `version` of the Delta table at `path`. With `copy`, the folder of a copy of it that a batch brings to the SCN;
+    the version is complete to `complete_to`, and has `position` in its log. `quarantine` is the table's, and
+    `copied_quarantine` that of the copy."""
+
+    table: TableId
+    path: str
+    version: int
+    app_id: str
+    complete_to: int
+    position: int | None = None
+    copy: str | None = None
+    quarantine: str | None = None
+    copied_quarantine: str | None = None
+
+    @property
+    def load(self) -> str:
+        """What names the load whose contents the version has; empty where its log is gone."""
+        log = read_log(self.path)
+        return (None if log is None else log.load_at(self.version, self.app_id)) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAsOf:
+    """The rows of tables AS OF an SCN, and the keys of those that are known to be wrong, by the tables' quarantines."""
+
+    frames: Mapping[TableId, DataFrame]
+    wrong: Mapping[TableId, tuple[str, ...]]
+
+
+def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Return the columns and the rows of a user's query over the views. Raise ConfigurationError for a text that Spark does not
+    take as a query: a statement that writes is none."""
+    for name, frame in views.items():
+        frame.createOrReplaceTempView(name)
+    try:
+        spark.sql(f"SELECT * FROM ({sql}\n)")  # analyzed, not run: only a query may stand there
+        answered = spark.sql(sql)
+        return answered.columns, [tuple(row) for row in answered.collect()]
+    except PySparkException as refused:
+        why = str(refused).partition("\n")[0]
+        cure = f"write a query that Spark can run, over the views {', '.join(views)}"
+        raise ConfigurationError([Finding("--sql", f"not answered: {why}", cure)]) from None
+    finally:
+        for name in views:
+            spark.catalog.dropTempView(name)
+
+
+def check_versions(versions: Sequence[VersionToRead]) -> None:
+    """Raise NotReadableAsOf for a version that its table does not have any more, or that has other contents by now."""
+    for one in versions:
+        log = read_log(one.path)
+        found = None if log is None else log.position_at(one.version, one.app_id)
+        if found is None or one.position not in (None, found):
+            raise NotReadableAsOf(
+                f"version {one.version} of its Delta table, complete to SCN {one.complete_to}, is not kept any more",
+                cure="choose a newer SCN; Delta keeps versions as long as `delta.logRetentionDuration` and VACUUM leave them",
+                table=one.table,
+                path=one.path,
+            )
+
+
+def read_versions(
+    spark: SparkSession, versions: Sequence[VersionToRead], spec: BatchSpec | None, scn: int, report: Report = silent
+) -> RowsAsOf:
+    """Return the tables' rows AS OF an SCN. `spec` is the batch over the copies, None without any."""
+    check_versions(versions)
+    metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
+    for one in versions:
+        if one.copy is not None:
+            copy_version(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+            copy_list(spark, one)
+    if spec is not None:
+        check_result(spec, run(spark, spec, report))
+    return RowsAsOf({one.table: frame_of(spark, one) for one in versions}, wrong_keys_in(spark, versions, scn))
+
+
+def wrong_keys_in(spark: SparkSession, versions: Sequence[VersionToRead], scn: int) -> dict[TableId, tuple[str, ...]]:
+    """Return the keys in the versions' quarantines, in order, of the tables that have any."""
+    there = quarantines_of(versions)
+    found = {
+        one.table: read_wrong_as_of(spark, one, scn) for one in versions if {one.quarantine, one.copied_quarantine} & there
+    }
+    return {table: tuple(sorted(wrong)) for table, wrong in found.items() if wrong}
+
+
+def quarantines_of(versions: Sequence[VersionToRead]) -> set[str]:
+    """Return the quarantines that are there, of the tables and of their copies: one listing for each folder."""
+    paths = (path for one in versions for path in (one.quarantine, one.copied_quarantine) if path is not None)
+    folders = {path.rpartition("/")[0] for path in paths}
+    return {f"{folder}/{name}" for folder in folders for name in LakeFiles(folder).names("")}
+
+
+def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[str, Wrong]:
+    if one.copy is not None and one.copied_quarantine is not None:
+        return wrong_keys(read_events(spark, one.copied_quarantine, one.load), scn)
+    return {} if one.quarantine is None else wrong_as_of(read_events(spark, one.quarantine, one.load), scn, one.version)
+
+
+def copy_list(spark: SparkSession, one: VersionToRead) -> None:
+    """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
+    if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
+        return
+    copy_events(spark, one.quarantine, one.copied_quarantine, one.load, one.complete_to, one.version)
+
+
+def check_result(spec: BatchSpec, result: object) -> None:
+    for done in getattr(result, "tables", ()):
+        if done.state == "held" or done.complete_to != spec.end - 1:
+            error = done.error or {}
+            raise NotReadableAsOf(
+                f"the changes up to SCN {spec.end - 1} cannot be applied: {error.get('code')}: {error.get('what')}",
+                cure=f"choose SCN {spec.start - 1}, or leave the table out",
+                table=done.table,
+            )
+
+
+def frame_of(spark: SparkSession, one: VersionToRead) -> DataFrame:
+    reader = spark.read.format("delta")
+    return reader.load(one.copy) if one.copy is not None else reader.option("versionAsOf", one.version).load(one.path)
+
+
+def write_as_parquet(frame: DataFrame, path: str) -> int:
+    """Write a table to a folder that is not there yet; return the number of its rows."""
+    frame.write.mode("error").parquet(path)
+    crash.point("rows as of")
+    return int(frame.sparkSession.read.parquet(path).count())
+
+
+@crash.writer
+def remove_copies(place: LakePlace, folder: str) -> None:
+    LakeFiles(place.lake).remove(folder)
+
+
+def copies_in(place: LakePlace, folder: str) -> list[str]:
+    """Return the names of the reads that have left copies in the lake."""
+    return LakeFiles(place.lake).names(folder)

@@ -1,0 +1,81 @@
+"""Assemble the transactions of a batch, and check that each row that was read is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.commit_ranges import ddl_scns, stop_scn
+from redolake.assemble.assembled import AssembledBatch, assemble_batch
+from redolake.assemble.attribution import CapturedTable
+from redolake.assemble.parked import find_resting, with_resting
+from redolake.assemble.row_accounting import check_balance
+from redolake.job.damaged_files import check_carried
+from redolake.records.batches.carry import ParkedRows
+from redolake.records.batches.manifest import RowAccount
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.values.delivery import widest
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """`read` contains the rows that were read; `batch` also counts parked rows that were not. `balances` has each table's row
+    account."""
+
+    read: AssembledBatch
+    batch: AssembledBatch
+    rests: Sequence[ParkedRows]
+    balances: Sequence[RowAccount]
+
+    @property
+    def rows(self) -> int:
+        return sum(balance.landed + balance.carried_in for balance in self.balances)
+
+
+def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
+    rests = [] if spec.dropped else find_resting(spark, spec.windows, spec.parked, captured)
+    carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
+    check_carried(spec, carry_in)
+    read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
+    batch = with_resting(read, rests, captured)
+    return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
+
+
+def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedTable:
+    task, position = spec.tables[number], -1 if found is None else found
+    return CapturedTable(
+        number=number,
+        id=task.table,
+        names=task.names,
+        object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
+        rows_have_rowids=all(version.organization != "index" for version in task.versions),
+        position=position,
+        stop_scn=stop_scn(task, spec.scns),
+        ddl_scns=ddl_scns(task, spec.scns, position),
+        no_large_objects=leaves_out_objects(task),
+        plain_columns=plain_columns(task),
+        delivery=widest(task.deliveries),
+    )
+
+
+def plain_columns(task: TableTask) -> tuple[str, ...]:
+    names = {column.name for version in task.versions for column in version.columns if version.hides_rowids}
+    return tuple(sorted(names - {name for version in task.versions for name in version.large_columns}))
+
+
+def leaves_out_objects(task: TableTask) -> bool:
+    """Return whether columns are left out, and none of the others is one that redo of a large object can concern."""
+    left_out = any(version.left_out for version in task.versions)
+    return left_out and not any(version.has_large_objects for version in task.versions)
+
+
+def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
+    """Return each table's row account. Raise InvariantBroken unless the rows of every table and every window add up."""
+    balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
+    for table, balance in zip(captured, balances, strict=True):
+        check_balance(balance, table=table.id)
+    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
+        check_balance(account, window=name)
+    return balances

@@ -1,0 +1,73 @@
+"""Compare Delta tables with the rows that `verify` read from Oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.spark.failures import check_session, check_version
+from redolake.apply.spark.holds import mapping_failure
+from redolake.apply.spark.session import read_as_written
+from redolake.apply.spark.thrown import failure_text
+from redolake.apply.verify.compare import compare, digest_lake, digest_source
+from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison
+from redolake.apply.verify.history import compare_history
+from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
+from redolake.job.damaged_files import check_files
+from redolake.job.lake import check_lake
+from redolake.job.translation import TRANSLATION
+from redolake.records.lakes import LakePlace
+
+
+def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask], lake: LakePlace | None = None) -> tuple[Comparison, ...]:
+    check_lake(lake)
+    return tuple(compare_one(spark, task) for task in tasks)
+
+
+def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
+    with errors_of(spark, task):
+        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
+        return compare(spark, task, TRANSLATION)
+
+
+def digest_table(spark: SparkSession, task: CompareTask, lake: LakePlace | None = None) -> Digest:
+    """Return the hashes of the table by buckets."""
+    check_lake(lake)
+    with errors_of(spark, task):
+        return digest_lake(spark, task, TRANSLATION)
+
+
+def digest_rows(spark: SparkSession, task: CompareTask, lake: LakePlace | None = None) -> dict[str, tuple[int, int, int]]:
+    """Return the sums by buckets of the rows that were read from Oracle with their hashes."""
+    check_lake(lake)
+    with errors_of(spark, task):
+        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
+        return digest_source(spark, task, TRANSLATION)
+
+
+def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+    """Compare the version of the table with what its history says of the same SCN."""
+    with errors_of(spark, task):
+        return compare_history(spark, task, path)
+
+
+@contextmanager
+def errors_of(spark: SparkSession, task: CompareTask) -> Iterator[None]:
+    """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
+    try:
+        read_as_written(spark)
+        yield
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        check_session(spark, surprise)
+        check_version(surprise, task.table, task.delta_version)
+        if (failed := mapping_failure(task.table, surprise, task.version.mapping)) is not None:
+            raise failed from None  # its text may contain row data
+        raise InvariantBroken(
+            f"the comparison failed: {failure_text(surprise)}",
+            cure=f"verify the table once more; nothing was changed. If it comes again, {report_with(OF_SPARK)}",
+            table=task.table,
+        ) from None  # its text may contain row data

@@ -1,0 +1,35 @@
+"""Remove what a history says of older times, or only count it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.context import MayCommit, allow
+from redolake.apply.delta.history import DeltaHistory
+from redolake.apply.delta.history_cut import HistoryCut, cut_history, find_cut
+from redolake.apply.delta.table import DeltaTable
+
+
+def older_history(spark: SparkSession, path: str, limit: datetime) -> HistoryCut | None:
+    return find_cut(DeltaHistory(spark, path, ""), limit)
+
+
+def shorten_history(
+    spark: SparkSession,
+    path: str,
+    target: str,
+    limit: datetime,
+    pipeline: str,
+    may_commit: MayCommit = allow,
+    least_share: float = 0.0,
+) -> HistoryCut | None:
+    """Remove what is older, where that is at least such a share of all rows. Return what was removed."""
+    history = DeltaHistory(spark, path, "")
+    cut = find_cut(history, limit)
+    if cut is None or cut.older < least_share * cut.rows:
+        return None
+    may_commit()
+    cut_history(history, DeltaTable(spark, target, ""), cut, {"pipeline": pipeline, "history_begins": cut.scn})
+    return cut

@@ -1,0 +1,103 @@
+"""Rebuild a table's history from older redo: batches over a copy of the table make it, then it joins the live history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from redolake.apply.context import ApplyContext, MayCommit, Report
+from redolake.apply.delta.copy import copy_version
+from redolake.apply.delta.history import DeltaHistory, newest_epoch
+from redolake.apply.delta.history_rebuilt import add_rebuilt
+from redolake.apply.delta.log import load_in
+from redolake.apply.delta.own_columns import live
+from redolake.apply.delta.schema import COLUMN_ID, KEY_PLACE
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.verify.history import folded_differences
+from redolake.errors import Terminal, Transient
+from redolake.job.as_of import VersionToRead, check_result, check_versions
+from redolake.job.job import run
+from redolake.job.lake import check_lake
+from redolake.job.translation import TRANSLATION
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.values.target_options import TargetOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """`epochs` and `changes` are those that the history has more."""
+
+    epochs: int
+    changes: int
+
+
+def goes_back_to(spark: SparkSession, path: str, base_id: str) -> int | None:
+    """Return the SCN at which the history's newest epoch begins; None where there is no history."""
+    history = DeltaHistory(spark, path, base_id)
+    epoch = newest_epoch(history.log)
+    if epoch is None:
+        return None
+    begins = history.rows.filter((F.col("_op") == "begin") & (F.col("_epoch") == epoch.number))
+    found = begins.agg(F.min("_commit_scn")).collect()[0][0]
+    return None if found is None else int(found)
+
+
+def says_the_same(spark: SparkSession, path: str, target: str, base_id: str, options: TargetOptions, scn: int) -> bool:
+    """Return whether the history is right at an SCN at which the table is complete."""
+    table, history = DeltaTable(spark, target, base_id), DeltaHistory(spark, path, base_id)
+    places = [field.metadata for field in table.schema.fields if KEY_PLACE in field.metadata]
+    key = [found[COLUMN_ID] for found in sorted(places, key=lambda found: int(found[KEY_PLACE]))]
+    return folded_differences(spark, history, live(table.rows, options), key, scn).equal
+
+
+def begin_copy(spark: SparkSession, base: VersionToRead, pipeline: str, scn: int) -> None:
+    """Copy the version of the table that has its rows AS OF the SCN."""
+    check_versions([base])
+    assert base.copy is not None
+    copy_version(spark, base.path, base.version, base.copy, base.app_id + base.load, scn, {"pipeline": pipeline, "copy": True})
+
+
+def bring_on(spark: SparkSession, spec: BatchSpec, report: Report) -> None:
+    """Apply one batch to the copy and to the history that is being made."""
+    check_result(spec, run(spark, spec, report))
+
+
+def join_history(
+    spark: SparkSession, spec: BatchSpec, target: str, path: str, load: str, report: Report, may_commit: MayCommit
+) -> Rebuilt:
+    """Add what was made to the history at `path`. `spec` is the last batch over the copy, `target` the live table, whose load
+    was `load` when the copy was made. Raise Terminal, with nothing written, where it does not end with the table's rows."""
+    check_lake(spec.lake)
+    (task,) = spec.tables
+    table, made = DeltaTable(spark, target, task.app_id), DeltaHistory(spark, str(task.history), task.app_id)
+    check_same(table, task, load, spec.end - 1)
+    found = folded_differences(spark, made, live(table.rows, task.options), task.versions[-1].key, spec.end - 1)
+    if not found.equal:
+        raise Terminal(
+            f"by the redo, the table would have other rows: {found.missing_rows} rows missing, {found.extra_rows} extra. "
+            "Some were changed beside the stream since, such as by a repair or a closed gap",
+            cure="rebuild the history from a later SCN; nothing was written",
+            table=task.table,
+        )
+    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, TRANSLATION, may_commit, report, origin=spec.origin)
+    own = DeltaHistory(spark, path, task.app_id)
+    changes = made.rows.filter(F.col("_image").isNotNull() & (F.col("_op") != "load")).count()
+    return Rebuilt(add_rebuilt(context, own, table, task, made), changes)
+
+
+def check_same(table: DeltaTable, task: TableTask, load: str, scn: int) -> None:
+    """Raise Transient where the live table has gone on, and Terminal where it was loaded again."""
+    if load_in(table.app_id) != load:
+        raise Terminal(
+            "the table was loaded again meanwhile", cure="run it again, from an SCN after that load", table=task.table
+        )
+    passed = max((found for found in (table.position, table.filled_to) if found is not None), default=0)
+    if passed > scn:
+        raise Transient(
+            f"the Delta table has commits up to SCN {passed}, and the ledger knows those up to SCN {scn}: a batch has ended "
+            "before it was recorded",
+            cure="let apply run once, then run it again",
+            table=task.table,
+        )

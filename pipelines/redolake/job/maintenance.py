@@ -1,0 +1,88 @@
+"""Maintain Delta tables one after the other, as long as time is left. One that cannot be maintained does not stop others."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.context import MayCommit, Report, allow, silent
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.maintain import has_small_files, rewrite_small_files, set_retention, size_of, vacuum
+from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.thrown import failure_text
+from redolake.errors import OF_ALL_TABLES, RedolakeError
+from redolake.host import crash
+from redolake.host.progress import Progress
+from redolake.job.history_prune import shorten_history
+from redolake.land.files import Files
+from redolake.records.codec import to_file
+from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
+
+log = logging.getLogger(__name__)
+
+LEAST_SHARE = 0.1  # of a history, to be worth a copy of the table's rows
+
+
+def run_maintenance(
+    spark: SparkSession, spec: MaintenanceSpec, report: Report = silent, may_commit: MayCommit = allow
+) -> MaintenanceResult:
+    deadline, found = time.monotonic() + spec.minutes * 60, list[MaintainedTable]()
+    for task in spec.tables:
+        if found and time.monotonic() >= deadline:
+            break
+        may_commit()
+        done = maintain_or_explain(spark, spec, task, may_commit)
+        found.append(done)
+        line = f"{task.table}: {done.error or f'{done.files_before} files, {done.files_after} now'}"
+        report(Progress(line, "maintaining tables", len(found), len(spec.tables)))
+    left = tuple(str(task.table) for task in spec.tables[len(found) :])
+    result = MaintenanceResult(spec.pipeline, tuple(found), left)
+    write_maintenance_result(spec.manifest, result)
+    return result
+
+
+def maintain_or_explain(
+    spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, may_commit: MayCommit
+) -> MaintainedTable:
+    try:
+        return maintain(spark, spec, task, may_commit)
+    except OF_ALL_TABLES:
+        raise
+    except RedolakeError as error:
+        return MaintainedTable(task.table, error=str(error))
+    except Exception as surprise:
+        check_session(spark, surprise)
+        return MaintainedTable(task.table, error=failure_text(surprise))
+
+
+def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, may_commit: MayCommit) -> MaintainedTable:
+    """Rewrite the table's small files if there are many, and remove those of old versions."""
+    known = read_log(task.target)
+    if known is None:
+        return MaintainedTable(task.table, error="no Delta table is there")
+    if task.of is not None and spec.history_from is not None:
+        limit = datetime.fromisoformat(spec.history_from)
+        shorten_history(spark, task.target, task.of, limit, spec.pipeline, may_commit, LEAST_SHARE)
+    files, size = size_of(spark, task.target)
+    is_due = has_small_files(files, size, spec.files, spec.file_bytes)
+    if is_due:
+        rewrite_small_files(spark, task.target)
+    if spec.history_hours is not None:
+        may_commit()
+        set_retention(spark, task.target, known, spec.history_hours, task.own_properties)
+        may_commit()
+        vacuum(spark, task.target)
+    after = size_of(spark, task.target)[0] if is_due else files
+    log.info("%s: %s files, %s before", task.table, after, files)
+    return MaintainedTable(task.table, files, after, is_due)
+
+
+@crash.writer
+def write_maintenance_result(path: str, result: MaintenanceResult) -> None:
+    """Replace the result of an earlier attempt: what it did stays done."""
+    folder, _, name = path.rpartition("/")
+    with Files(folder).open_new(name) as out:
+        out.write(to_file(result))

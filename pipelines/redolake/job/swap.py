@@ -1,0 +1,138 @@
+"""Whole copies of a table beside it, and the commit that puts one in the table's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from redolake.apply.context import Report
+from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.copy import copy_whole
+from redolake.apply.delta.log import REPAIRS, read_log
+from redolake.apply.delta.table import DeltaTable
+from redolake.errors import SchemaConflict, TableSetBack, Terminal
+from redolake.host import crash
+from redolake.host.filesystem import open_filesystem
+from redolake.job.as_of import VersionToRead, check_result, check_versions, copy_list
+from redolake.job.job import run
+from redolake.records.batches.spec import BatchSpec
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A whole copy at `path`, complete to `position`. `quarantine` is the live table's, `copied_quarantine` its own."""
+
+    path: str
+    app_id: str
+    position: int
+    quarantine: str | None = None
+    copied_quarantine: str | None = None
+
+
+def position_of_copy(path: str, app_id: str) -> int | None:
+    """Return the SCN to which a whole copy is complete; None where there is none. Raise TableSetBack for a copy whose rows
+    another writer has changed."""
+    log = read_log(path)
+    if log is None:
+        return None
+    position = log.last_txn(log.current_id(app_id))
+    foreign = None if position is None else log.newest_foreign_write(f"{app_id.rpartition('/')[0]}/")
+    if foreign is not None:
+        raise TableSetBack(
+            f"another writer has changed rows in version {foreign} of the copy",
+            cure="remove the folder, and make the copy again",
+            path=path,
+        )
+    return position
+
+
+def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, object]) -> None:
+    """Make a whole copy of a version, unless it is there. What a killed attempt has left is removed first."""
+    assert one.copy is not None
+    log = read_log(one.copy)
+    if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
+        return
+    if log is not None:
+        remove_copy(one.copy)
+    check_versions([one])
+    copy_list(spark, one)
+    copy_whole(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+
+
+@crash.writer
+def remove_copy(path: str) -> None:
+    filesystem, root = open_filesystem(path)
+    filesystem.rm(root, recursive=True)
+    crash.point("copy removed")
+
+
+def keep_newest(spark: SparkSession, table: TableId, target: str, kept: Copied, metadata: Mapping[str, object]) -> None:
+    """Make a whole copy of a table as it is."""
+    log = read_log(target)
+    if log is None:
+        return  # there is nothing to keep: swap_rows says so
+    lists = kept.quarantine, kept.copied_quarantine
+    one = VersionToRead(table, target, log.version, kept.app_id, kept.position, None, kept.path, *lists)
+    make_copy(spark, one, metadata)
+
+
+def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> None:
+    """Apply what has landed since to copies. Raise NotReadableAsOf for one that cannot be brought to the spec's end."""
+    check_result(spec, run(spark, spec, report))
+    for task in spec.tables:
+        copy = DeltaTable(spark, task.target, task.app_id)
+        if copy.position is not None and copy.position < spec.end - 1:  # nothing of it has changed since
+            tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
+            spark.createDataFrame([], copy.schema).write.format("delta").mode("append").options(**tag.options()).save(copy.path)
+            crash.point("copy's position")
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A swap that is the table's newest commit; what it replaced is the copy `kept`."""
+
+    version: int
+    kept: str
+
+
+def find_swap(target: str, shadow: str, scn: int) -> Swap | None:
+    """Return the swap with a copy at an SCN, if it is the newest commit of the table."""
+    log = read_log(target)
+    says = {} if log is None else log.newest_metadata()
+    is_it = log is not None and (says.get("swap"), says.get("scn")) == (shadow, scn)
+    return Swap(log.version, str(says.get("kept"))) if is_it and log is not None else None
+
+
+def swap_rows(
+    spark: SparkSession, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
+    may_commit: Callable[[], None],
+) -> int:  # fmt: skip
+    """Put the copy's rows in the table's place, in one commit that leaves its position as it is. Return the Delta version.
+
+    Raise Terminal unless both are complete to the same SCN, and SchemaConflict where they have other columns."""
+    live, other = DeltaTable(spark, target, copy.app_id), DeltaTable(spark, copy.path, copy.app_id)
+    if live.log is None or live.columns != other.columns:
+        raise SchemaConflict(
+            "the copy has other columns than the table, or the table is missing",
+            cure=f"make another copy, or run `redolake snapshot {table} --replace`",
+            table=table,
+            path=copy.path,
+        )
+    passed = max((scn for scn in (live.position, live.filled_to) if scn is not None), default=0)
+    if passed > copy.position:
+        raise Terminal(
+            f"the table has commits up to SCN {passed}, and the copy is complete to SCN {copy.position}: it would get older",
+            cure="run it again, which brings the copy to the table's position",
+            table=table,
+        )
+    may_commit()
+    tag = Tag(f"{live.app_id}{REPAIRS}", number, metadata)
+    writer = other.rows.write.format("delta").mode("overwrite").option("partitionOverwriteMode", "static")
+    writer.options(**tag.options()).save(target)
+    crash.point("swap")
+    live.refresh()
+    assert live.version is not None
+    return live.version

@@ -1,0 +1,109 @@
+"""Commit the changes of a batch to its tables, some side by side, each by itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import partial
+
+from redolake.apply.context import ApplyContext
+from redolake.apply.delivery.prepared import CommittedChanges
+from redolake.apply.delta.history import DeltaHistory
+from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.small_tables import Prepared, SmallTables, small_table
+from redolake.apply.table import apply_table
+from redolake.assemble.transactions import APPLIED
+from redolake.host.progress import Progress
+from redolake.job.assembly import Assembly
+from redolake.records.batches.manifest import RowAccount, TableResult
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.values.delivery import is_in_redo
+
+log = logging.getLogger(__name__)
+
+# Planning for few rows costs less up to FEW_ROWS changes of a table of at most SMALL_BYTES (benchmarks/large_batch.py).
+FEW_ROWS, SMALL_BYTES = 5_000, 4 << 20
+
+
+def is_small(table: DeltaTarget, task: TableTask, balance: RowAccount) -> bool:
+    """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
+    Rows that were read again may be many, even if the redo has few changes."""
+    if task.whole or not is_in_redo(task.deliveries):
+        return False
+    happens = balance.applied or task.ddl or task.reshape
+    return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTables:
+    """The tables of a batch: the tasks of `spec`, and `targets`, the Delta table of each task. Tables are named by number."""
+
+    context: ApplyContext
+    spec: BatchSpec
+    targets: Sequence[DeltaTarget]
+    assembly: Assembly
+
+    def is_small(self, number: int) -> bool:
+        return is_small(self.targets[number], self.spec.tables[number], self.assembly.balances[number])
+
+    def apply(self, numbers: Sequence[int], done: int) -> dict[int, TableResult]:
+        """Apply tables, `parallel_tables` side by side, and return their results; `done` others have been applied before.
+        After an error that ends the job no further table begins; those that have begun are finished."""
+        results: dict[int, TableResult] = {}
+        waiting, running = deque(numbers), dict[Future[TableResult], int]()
+        small, parallel = self._small_tables(numbers), self.spec.parallel_tables
+        with ThreadPoolExecutor(parallel, "table") as threads:
+            while waiting or running:
+                while waiting and len(running) < parallel:
+                    number = waiting.popleft()
+                    running[threads.submit(self._apply_one, number, small.prepare(number))] = number
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    results[running.pop(future)] = result = future.result()
+                    self._report(result, done + len(results))
+        return results
+
+    def _report(self, result: TableResult, done: int) -> None:
+        reached = "" if result.complete_to is None else f" to SCN {result.complete_to}"
+        line = f"{result.table}: {result.state}{reached}, {rows_of(result)}"
+        self.context.report(Progress(line, "applying tables", done, len(self.targets)))
+
+    def _small_tables(self, numbers: Sequence[int]) -> SmallTables:
+        found = {
+            number: small_table(self.context, self.targets[number], self.spec.tables[number], partial(self._changes, number))
+            for number in numbers
+        }
+        small = {number: one for number, one in found.items() if one is not None}
+        return SmallTables(self.context, small, self.spec.parallel_tables)
+
+    def _changes(self, number: int, commit_range: int) -> CommittedChanges:
+        batch = self.assembly.batch
+        problem = batch.accounting.problems.get((number, commit_range))
+        return CommittedChanges(
+            frame=batch.changes_of(number, commit_range),
+            count=batch.accounting.count(number, APPLIED, commit_range),
+            scns=batch.accounting.scns.get((number, commit_range)),
+            times=batch.accounting.times.get((number, commit_range)),
+            windows=batch.accounting.windows(number, commit_range),
+            problem=None if problem is None else problem.error(self.spec.tables[number].table),
+        )
+
+    def _apply_one(self, number: int, prepared: Prepared | None) -> TableResult:
+        context, task, started = self.context, self.spec.tables[number], time.monotonic()
+        changes, balance = partial(self._changes, number), self.assembly.balances[number]
+        history = None if task.history is None else DeltaHistory(context.spark, task.history, task.app_id)
+        result = apply_table(context, self.targets[number], task, changes, balance, prepared, history)
+        context.kept.let_go(task.table)
+        before = 0.0 if prepared is None else prepared.seconds
+        seconds = round(before + time.monotonic() - started, 3)
+        result = replace(result, seconds=seconds, history=None if history is None else history.state())
+        rows, reached = rows_of(result), result.complete_to
+        log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
+        return result
+
+
+def rows_of(result: TableResult) -> str:
+    return f"+{result.inserted} ~{result.updated} -{result.deleted}"

@@ -1,0 +1,162 @@
+"""What all parts of the ledger share: its database, transactions, and the driver's errors as ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Executable, Insert, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from redolake.errors import (
+    FormatTooNew,
+    LeaseHeld,
+    LedgerDamaged,
+    LedgerOutdated,
+    LedgerUnavailable,
+    RedolakeError,
+    Terminal,
+    report_with,
+)
+from redolake.host.crash import ledger_point
+from redolake.ledger import tables as t
+from redolake.ledger.checks import check_own_version, check_version, damage_error, url_text, version_of
+from redolake.ledger.entries import Lease
+
+# SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
+DAMAGE = re.compile(
+    "no such table|no such column|has no column|malformed|not a database|"
+    r"(?:relation|column) \S+ (?:of relation \S+ )?does not exist|invalid page|could not read block"
+)
+NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota")
+LOCKED = re.compile("database is locked|database table is locked|due to lock timeout")
+WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
+
+
+class LedgerBase:
+    """The ledger of one pipeline; every entry is stamped by `now`."""
+
+    def __init__(self, engine: Engine, pipeline: str, now: Callable[[], datetime]) -> None:
+        self._engine, self._pipeline, self._now = engine, pipeline, now
+        self._writing = engine.execution_options(**{WRITING: True})
+        self._under_way: Connection | None = None
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Run the block as one transaction, so that its writes are made durable together."""
+        with database_errors(self._engine), self._writing.begin() as self._under_way:
+            try:
+                check_own_version(self._under_way)
+                yield
+            finally:
+                self._under_way = None
+        ledger_point()
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with database_errors(self._engine), self._join(self._engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """Open a transaction, in which an older program writes nothing into tables that a newer one has changed."""
+        with database_errors(self._engine), self._join(self._writing) as connection:
+            if self._under_way is None:
+                check_own_version(connection)
+            yield connection
+
+    def _join(self, engine: Engine) -> AbstractContextManager[Connection]:
+        return engine.begin() if self._under_way is None else nullcontext(self._under_way)
+
+    @contextmanager
+    def _write(self, lease: Lease | None = None) -> Iterator[Connection]:
+        """Open a transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
+        with self._transaction() as connection:
+            if lease is not None:
+                check_lease(connection, lease)
+            yield connection
+        ledger_point()
+
+
+@contextmanager
+def database_errors(engine: Engine) -> Iterator[None]:
+    """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), LedgerDamaged for what the
+    ledger lacks or its database finds damaged, Terminal for others."""
+    where = url_text(engine)
+    try:
+        yield
+    except DBAPIError as error:
+        if DAMAGE.search(str(error.orig)):
+            raise changed_or_damaged(engine, f"the ledger's database refuses: {error.orig}") from error
+        if not isinstance(error, OperationalError | InterfaceError):
+            raise Terminal(
+                f"the ledger's database refuses: {error.orig}",
+                cure=f"let this user create, read and write tables there; if it may, {report_with('this message')}",
+                ledger=where,
+            ) from error
+        if NO_SPACE.search(str(error.orig)):
+            cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
+            raise LedgerUnavailable(f"the ledger cannot be written: {error.orig}", cure=cure, ledger=where) from error
+        if LOCKED.search(str(error.orig)):
+            cure = "run again when the other process has ended: it writes, or changes the tables"
+            raise LedgerUnavailable(f"the ledger stays locked: {error.orig}", cure=cure, ledger=where) from error
+        raise LedgerUnavailable(
+            f"the ledger's database does not answer: {error.orig}",
+            cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
+            ledger=where,
+        ) from error
+
+
+def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:
+    """Return the error of a ledger that lacks something: another Redolake has changed its tables, or it is damaged."""
+    try:
+        with engine.connect() as connection:
+            check_version(version_of(connection) or t.VERSION, engine)
+    except (FormatTooNew, LedgerOutdated) as changed:
+        return changed
+    except (DBAPIError, LedgerDamaged):
+        pass
+    return damage_error(engine, what)
+
+
+def check_lease(connection: Connection, lease: Lease) -> None:
+    """Raise LeaseHeld unless the lease has the newest token. An expired lease is valid while nobody has taken it over."""
+    row = connection.execute(
+        select(t.leases.c.token, t.leases.c.owner).where(t.leases.c.name == lease.name).with_for_update()
+    ).first()
+    if row is None or row.token != lease.token:
+        holder = None if row is None else row.owner
+        raise LeaseHeld(
+            f"the lease {lease.name} was taken over; this writer stops",
+            cure="let the newer writer go on; what this one had committed stays",
+            token=lease.token,
+            newest=None if row is None else row.token,
+            holder=holder,
+        )
+
+
+def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert unless a row has that key, also when two insert at the same moment. Return whether it was inserted."""
+    statement = unless_known(connection, table).values(values)
+    return connection.execute(statement.returning(next(iter(table.primary_key)))).first() is not None
+
+
+def unless_known(connection: Connection, table: Table) -> Insert:
+    """Return an INSERT that leaves a row as it is where there is one with that key."""
+    found: Insert = insert_of(connection, table).on_conflict_do_nothing()
+    return found
+
+
+def insert_of(connection: Connection, table: Table) -> Any:
+    """Return the dialect's INSERT, to which each adds the same answers for a row that has the key already."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table)
+
+
+def change_row(connection: Connection, statement: Executable) -> bool:
+    """Return whether a compare-and-set found its row."""
+    return connection.execute(statement).rowcount > 0

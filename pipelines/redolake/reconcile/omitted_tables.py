@@ -1,0 +1,86 @@
+"""Windows and batches that omitted a table because pipelines.yml did not list it then.
+
+Such a window has none of the table's rows. Such a batch carried over the transactions open at its end without the table's rows.
+So no change of a transaction that began before the end of either may be applied to the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolake.context import PipelineContext
+from redolake.errors import RedoLost
+from redolake.ledger import TableEntry
+from redolake.reconcile.batches import batch_result
+from redolake.reconcile.newest_batches import end_of, is_in_chain, names_from
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.batches.spec import HoldAt
+from redolake.records.pruned import Pruned, PrunedTable
+from redolake.records.windows import WindowManifest
+from redolake.values.scn import BEFORE_ALL, ChainPosition
+from redolake.values.table import TableId
+
+
+def since_of(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:
+    """Return the position from which the table's rows are needed after its snapshot; None if it has none."""
+    if entry.snapshot_scn is None:
+        return None
+    return context.landing.snapshots.redo_needed_from(entry.table, entry.snapshot_scn)
+
+
+def batches_between(context: PipelineContext, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
+    """Return the batches of the chain that end after `since` and not after `until`."""
+    names = [name for name in names_from(context, since.plus(1)) if is_in_chain(name) and end_of(name) <= until]
+    return [result for name in names if (result := batch_result(context, name)) is not None]
+
+
+def is_without(batch: BatchResult, table: TableId) -> bool:
+    return all(done.table != table for done in batch.tables)
+
+
+def omission(
+    context: PipelineContext, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]
+) -> HoldAt | None:
+    """Return a hold if an omitted table may lack changes in a batch over `windows` that carries over from `carried`.
+
+    A table that has advanced since its snapshot depends on that batch alone: older ones would have held it before.
+    """
+    if entry.state != "live" or (carried is None and entry.snapshot_scn is None):
+        return None
+    end, start = BEFORE_ALL if carried is None else carried.end_position, windows[0].start
+    if entry.complete_to_scn != entry.snapshot_scn:
+        if carried is not None and is_without(carried, entry.table) and end > (since_of(context, entry) or BEFORE_ALL):
+            return lost_changes(entry.table, start, f"the batch up to SCN {carried.end} was applied")
+        return None
+    since = since_of(context, entry)
+    if since is None:
+        return None
+    if (gone := pruned_without(context.landing.pruned, entry.table, since)) is not None:
+        return lost_changes(entry.table, start, gone)
+    for batch in batches_between(context, since, end):
+        if is_without(batch, entry.table):
+            return lost_changes(entry.table, start, f"the batch up to SCN {batch.end} was applied")
+    for window in context.landing.windows.after(since):
+        if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
+            return lost_changes(entry.table, start, f"the window up to SCN {window.end} was landed")
+    return None
+
+
+def pruned_without(pruned: Pruned | None, table: TableId, since: ChainPosition) -> str | None:
+    """Say that a pruned window or batch after `since` was without the table; None where all had it."""
+    if pruned is None or since >= pruned.position:
+        return None
+    known = pruned.tables.get(str(table), PrunedTable())
+    for what, had_it in (("the windows", known.captured_from), ("the batches", known.batched_from)):
+        if had_it is None or ChainPosition.parse(had_it) > since:
+            return f"of {what} up to SCN {pruned.position.scn}, which were pruned on {pruned.steps[-1].at}, some were"
+    return None
+
+
+def lost_changes(table: TableId, start: int, what: str) -> HoldAt:
+    error = RedoLost(
+        f"{what} without the table, and transactions that were open there may have changed it",
+        cure=f"`redolake snapshot {table} --replace` reads the table again, once these transactions have ended",
+        table=table,
+    )
+    return HoldAt(start, error.as_dict())

@@ -1,0 +1,41 @@
+"""Whether another chunk of a table's snapshot may be read now: nobody has paused it, and it is within its hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from redolake.context import PipelineContext
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class PausedNow:
+    """Why no further chunk begins. The hours come by themselves; a person's pause does not end so."""
+
+    what: str
+    cure: str
+    by_person: bool
+
+
+def pause_now(context: PipelineContext, table: TableId, at: datetime) -> PausedNow | None:
+    """Return why no chunk of the table may begin at that time, or None."""
+    pause, settings = context.landing.chunks.pause_of(table), context.pipeline.snapshot_settings(table)
+    if pause is not None:
+        what = f"{pause.by} has paused the table's snapshot at {pause.at}"
+        return PausedNow(what, f"run `redolake snapshot {table} --resume`", True)
+    if settings.begins_at(at.hour):
+        return None
+    return PausedNow(f"chunks are read in the hours {settings.hours_utc} UTC", "run it again within these hours", False)
+
+
+def may_go_on(context: PipelineContext, tables: Iterable[TableId], at: datetime) -> bool:
+    """Return whether a chunk of one of the tables may begin."""
+    return any(pause_now(context, table, at) is None for table in tables)
+
+
+def reads_chunks(context: PipelineContext, table: TableId) -> bool:
+    """Return whether the table's newest snapshot is read in chunks."""
+    scns = context.landing.snapshots.scns(table)
+    return bool(scns) and context.landing.chunks.plan(table, scns[-1]) is not None

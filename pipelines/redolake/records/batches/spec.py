@@ -1,0 +1,196 @@
+"""The specification of a batch: which transactions the Spark job applies to which tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from redolake.records.batches.carry import OpenTransaction, ParkedRows
+from redolake.records.file_digest import FileDigest
+from redolake.records.lakes import LakePlace
+from redolake.values.delivery import Delivery, deliveries_of
+from redolake.values.quarantine import QuarantineRule
+from redolake.values.redo import Encoding
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import Column, Rules, TableId, TableVersion
+from redolake.values.target_options import DEFAULT, TargetOptions
+
+ChangeKind = Literal[
+    "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber",
+    "remove_rows", "fill_column",
+]  # fmt: skip
+
+ChangesForm = Literal["delta", "parquet"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A followed DDL at `scn`: one change of one column. `column` is the column as it is afterwards.
+
+    rename_column  the column `column.id` is called `column.name` from now on
+    change_type    it has the type `column.type`; the target's type follows from it, and may stay the same
+    nullable       `column.nullable` has changed
+    comment        `comment` is its comment, empty to remove it
+    comment_table  `comment` is the table's; `column` is any column
+    truncate       all rows are deleted; `column` is any column
+    renumber       rows have other ROWIDs from now on, so that redo before and after is applied apart; `column` is any column
+    remove_rows    some rows are gone; `column` is any column. A file of `whole` shows which are left
+    fill_column    the column that was just added has values in older rows, which a file of `whole` shows
+
+    `default` is that of ADD COLUMN, neutral text as schema/ derives it. Several changes may have one SCN; they are followed in
+    their order, and two columns that exchange their names may do so in two changes.
+    """
+
+    scn: int
+    kind: ChangeKind
+    column: Column
+    default: str | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAt:
+    """Apply the table up to `at_scn`, exclusively; `error` is that of a RedolakeError.as_dict()."""
+
+    at_scn: int
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MinedNames:
+    """Column ids by the names in the redo of one slice and table version, where these are not the version's own.
+
+    `window` is the start of the slice's window, `version` the first SCN of the version.
+    """
+
+    window: int
+    slice: int
+    version: int
+    names: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class NameInRedo:
+    """A name under which the redo shows the table's rows, up to the SCN `until` at which it lost it."""
+
+    name: TableId
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """What was read of all rows of a table AS OF `scn`, the end of a window, for the DDLs at `ddl`; see
+    windows.WholeTable."""
+
+    scn: int
+    path: str
+    ddl: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
+
+    table: TableId
+    target: str
+    app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
+    versions: tuple[TableVersion, ...]  # ascending by from_scn
+    rules: Rules = field(default_factory=dict)
+    ddl: tuple[ColumnChange, ...] = ()
+    hold: HoldAt | None = None
+    # Ids of older columns that, by the dictionary (DATA_DEFAULT), Oracle may show by default in rows that do not store them.
+    # Those whose ADD COLUMN was followed are known from the target.
+    defaulted: tuple[int, ...] = ()
+    shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
+    mined_names: tuple[MinedNames, ...] = ()
+    names: tuple[NameInRedo, ...] = ()  # empty for the table's own name alone
+    known_from: int = 0  # the columns of changes below this SCN are not known: a DDL ran while their transactions were open
+    reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
+    reshaped: TableVersion | None = None  # the version that they lead to
+    at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
+    options: TargetOptions = DEFAULT
+    whole: tuple[WholeFile, ...] = ()
+    settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
+    history: str | None = None  # the folder of its history, if it has one
+    deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
+    quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
+
+    def __post_init__(self) -> None:
+        if not self.deliveries:
+            object.__setattr__(self, "deliveries", deliveries_of(self.versions))
+
+
+@dataclass(frozen=True, slots=True)
+class RereadFile:
+    """What was read again of one table's rows AS OF `scn`, by key; see windows.RereadRows."""
+
+    table: TableId
+    scn: int
+    path: str
+    late: bool = False
+    before: str | None = None
+    bases: tuple[int, ...] = ()
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LandedWindow:
+    """A landed window: commits in [start, end), files as full paths."""
+
+    name: str
+    start: int
+    end: int
+    files: tuple[str, ...]
+    reread: tuple[RereadFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedXid:
+    """A transaction whose rows are not applied. Oracle reuses an xid once its slot wraps; `start_scn` identifies the use.
+    `servers` are the xids of its parallel servers, as far as they are known."""
+
+    con_id: int
+    xid: str
+    start_scn: int
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpec:
+    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`.
+
+    It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
+
+    FORMAT: ClassVar[int] = 12
+    GONE: ClassVar[tuple[str, ...]] = ("spark",)
+
+    pipeline: str
+    resetlogs_id: int
+    start: int
+    end: int
+    token: str
+    windows: tuple[LandedWindow, ...]
+    tables: tuple[TableTask, ...]
+    carry_out: str  # folder
+    manifest: str  # file, written last
+    carry_in: tuple[str, ...] = ()
+    open_in: tuple[OpenTransaction, ...] = ()
+    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
+    container: str | None = None  # con_name of the rows, None for a non-CDB
+    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
+    lease: int | None = None  # token of the lease it was written under; None where no live table is written
+    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
+    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
+    show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
+    parked: tuple[ParkedRows, ...] = ()
+    parallel_tables: int = 2
+    lake: LakePlace | None = None  # None where nobody checks it
+    origin: str = ""  # of the landing: FirstPosition.origin
+    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it may read, by their paths
+    changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied
+
+    @property
+    def scns(self) -> ScnRange:
+        return ScnRange(Scn(self.start), Scn(self.end))

@@ -1,0 +1,224 @@
+"""Decide where redo must begin so that a snapshot plus redo is complete: before every transaction open during the snapshot."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import sleep
+from typing import Any
+
+from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
+from redolake.source.dictionary import read_tables_around
+from redolake.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
+from redolake.source.oracle import Source
+from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.ora_codes import NO_TIME_KNOWN
+from redolake.values.redo import LogFile, RedoFacts
+from redolake.values.scn import Scn
+from redolake.values.table import NOT_RENAMED, Renamed, TableId
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 5.0  # from the last DDL to the time of a snapshot's SCN
+SETTLE_DEADLINE_SECONDS = 60
+START_PAUSE_SECONDS = 1.0
+START_DEADLINE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Where a snapshot meets its redo.
+
+    Read the tables AS OF `snapshot_scn`, mine from the log before the one that holds `start_scn`, and apply the transactions
+    that commit above `snapshot_scn`.
+    """
+
+    scn_before: Scn
+    open: tuple[ActiveTransaction, ...]
+    snapshot_scn: Scn
+
+    @property
+    def start_scn(self) -> Scn:
+        return min([self.scn_before, *(t.start_scn for t in self.open)])
+
+
+def read_handover(source: Source) -> Handover:
+    """Read an SCN, the open transactions, and the snapshot's SCN, in this order.
+
+    Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
+    Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
+    """
+    source.use_container(None)
+    scn_before = read_current_scn(source)
+    require_primary(source.query("database")[0].database_role)
+    if source.pdb_only:
+        require_local_undo(source)
+    listed = wait_for_starts(source)
+    require_known_starts(source.query("prepared_transactions"), listed)
+    return Handover(scn_before, listed, read_current_scn(source))
+
+
+def read_open_transactions(source: Source, scn: Scn) -> Scn | None:
+    """Return since when transactions are open that are open now, or `scn`, which was current before, if none is older.
+
+    None where V$TRANSACTION does not show it of every open transaction.
+    """
+    if source.pdb_only and not shows_own_undo(source):
+        return None
+    listed, unknown = read_active_transactions(source)
+    shown = {(t.con_id, t.xid) for t in listed}
+    prepared = source.query("prepared_transactions")
+    if unknown or any((row.con_id, row.local_tran_id) not in shown for row in prepared):
+        return None
+    return min([scn, *(transaction.start_scn for transaction in listed)])
+
+
+def wait_for_starts(source: Source) -> tuple[ActiveTransaction, ...]:
+    """Return the open transactions once each has a start: one without it may have changed rows at any earlier SCN.
+
+    Raises SnapshotTooEarly at a deadline.
+    """
+    deadline = time.monotonic() + START_DEADLINE_SECONDS
+    while True:
+        listed, unknown = read_active_transactions(source)
+        if not unknown:
+            return listed
+        names = "; ".join(map(str, unknown))
+        if time.monotonic() >= deadline:
+            raise SnapshotTooEarly(
+                f"V$TRANSACTION does not show where {len(unknown)} open transaction(s) with changes began: {names}",
+                cure="wait until they end, then snapshot again. GV$SESSION (TADDR = GV$TRANSACTION.ADDR) names their sessions; "
+                "a prepared one needs COMMIT FORCE or ROLLBACK FORCE, as its coordinator decided",
+            )
+        log.info("waiting for open transactions without a START_SCN: %s", names)
+        sleep(START_PAUSE_SECONDS)
+
+
+def require_primary(role: str) -> None:
+    """Raise SourceRefused on a standby."""
+    if role != "PRIMARY":
+        raise SourceRefused(
+            f"the database is a {role}, and its V$TRANSACTION does not show the transactions that are open on the primary",
+            cure="connect to the primary for snapshots; capture may stay on the standby",
+        )
+
+
+def require_local_undo(source: Source) -> None:
+    """Raise SourceRefused unless the PDB has undo of its own: else its transactions may be the root's, and not be shown."""
+    if not shows_own_undo(source):
+        raise SourceRefused(
+            "the PDB has no local undo, and its V$TRANSACTION does not show every open transaction",
+            cure="connect to the root, without pdb_only; or let the administrators of the root enable local undo",
+        )
+
+
+def shows_own_undo(source: Source) -> bool:
+    modes = [row.local_undo for row in source.query("undo_mode")]
+    return bool(modes) and all(modes)
+
+
+def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransaction]) -> None:
+    """Raise SnapshotTooEarly for a prepared transaction that V$TRANSACTION does not show: its start SCN is unknown."""
+    shown = {(t.con_id, t.xid) for t in listed}
+    for row in prepared:
+        xid = row.local_tran_id
+        if (row.con_id, xid) not in shown:
+            raise SnapshotTooEarly(
+                "a distributed transaction is in doubt, and V$TRANSACTION does not show where it began",
+                cure=f"run COMMIT FORCE '{xid}' or ROLLBACK FORCE '{xid}', as its coordinator decided; then snapshot again",
+                xid=xid,
+                con_id=row.con_id,
+            )
+
+
+def read_handover_and_tables(
+    source: Source, tables: Sequence[TableId], container: str | None, renamed: Renamed = NOT_RENAMED
+) -> tuple[Handover, dict[TableId, DictionaryTable]]:
+    """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading.
+
+    A DDL shortly before is waited for, with another SCN: the tables could not be read AS OF the first one (ORA-01466).
+    """
+    deadline = time.monotonic() + SETTLE_DEADLINE_SECONDS
+    while True:
+        handover, found, ddl_at = read_tables_around(source, tables, read_handover, container, renamed)
+        missing_seconds = 0.0 if ddl_at is None else seconds_to_settle(source, handover.snapshot_scn, ddl_at, container)
+        if missing_seconds <= 0:
+            return handover, found(handover.snapshot_scn)
+        if time.monotonic() > deadline:
+            raise SourceBusy(
+                f"a table's LAST_DDL_TIME, {ddl_at}, is not {SETTLE_SECONDS:.0f} s before the time that Oracle has for the SCN",
+                cure="wait: the step is retried. If it keeps failing, look for a DDL that runs again and again, or for a clock "
+                "of the database host that was set back",
+                scn=handover.snapshot_scn,
+                tables=", ".join(str(table) for table in tables),
+            )
+        log.info("a table was changed by DDL at %s: waiting %.0f s for an SCN that it can be read at", ddl_at, missing_seconds)
+        sleep(min(missing_seconds, SETTLE_SECONDS))
+
+
+def seconds_to_settle(source: Source, scn: Scn, ddl_at: datetime, container: str | None) -> float:
+    """Return how many seconds are missing until an SCN is late enough after a DDL; 0 or less if this SCN is.
+
+    Oracle compares times: it refuses a read AS OF an SCN whose time, known to some 3 s, is not after the DDL.
+    """
+    source.use_container(container)
+    try:
+        scn_at = source.query("time_of_scn", scn=int(scn))[0].scn_at
+    except RedolakeError as error:
+        if error.ora_code != NO_TIME_KNOWN:
+            raise
+        return SETTLE_SECONDS
+    return float((ddl_at - scn_at).total_seconds() + SETTLE_SECONDS)
+
+
+def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
+    """Return FIRST_CHANGE# of the log before the one that contains `start_scn`, the lowest of all threads.
+
+    One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
+    the one that contains `start_scn` is used. Never below the oldest log that every thread still has. A thread that was closed
+    before `start_scn` has nothing that is needed, although its last log has no end.
+    """
+    current = facts.current_incarnation.resetlogs_id
+    starts, floors = [], []
+    threads = {g.thread for g in (*facts.archived, *facts.online)}
+    for thread in sorted(threads - threads_closed_before(start_scn, facts) or threads):
+        logs = _available(thread, current, facts)
+        at = next((n for n, log in enumerate(logs) if _contains(log, start_scn)), None)
+        if at is None:
+            continue
+        oldest = at
+        while oldest and logs[oldest - 1].next_scn == logs[oldest].first_scn:
+            oldest -= 1
+        starts.append(logs[max(at - 1, oldest)].first_scn)
+        if logs[oldest].sequence > 1:  # before sequence 1 the thread has no redo in this incarnation
+            floors.append(logs[oldest].first_scn)
+    return max([min(starts), *floors]) if starts else start_scn
+
+
+def threads_closed_before(scn: Scn, facts: RedoFacts) -> set[int]:
+    """Return the redo threads that are closed, and whose redo ends before an SCN."""
+    closed = (thread for thread in facts.threads if not thread.is_open and thread.checkpoint_scn is not None)
+    return {thread.number for thread in closed if thread.checkpoint_scn is not None and thread.checkpoint_scn <= scn}
+
+
+def _contains(log: LogFile, scn: Scn) -> bool:
+    return log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn)
+
+
+def _available(thread: int, resetlogs_id: int, facts: RedoFacts) -> list[LogFile]:
+    """Return the thread's readable logs by sequence: archived ones with a copy, and online ones not archived yet.
+
+    A log whose archived copies are deleted is left out even while its online group still contains it.
+    """
+
+    def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
+        return {g.sequence: g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id}
+
+    archived = own(facts.archived)
+    readable = {s: g for s, g in archived.items() if g.claimed}
+    deleted = {s for s, g in archived.items() if not g.claimed and all(copy.archived for copy in g.copies)}
+    online = {s: g for s, g in own(facts.online).items() if s not in deleted}
+    return [log for _, log in sorted({**online, **readable}.items())]

@@ -1,0 +1,176 @@
+"""The adapter to Oracle: one connection per container, opened when it is first used.
+
+Only connecting is retried here, and only after transient errors.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import oracledb
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from redolake.errors import ConfigurationError, Finding, SourceRefused, Transient
+from redolake.source.connection import ConnectParams
+from redolake.source.driver_check import check_driver
+from redolake.source.quoting import quote
+from redolake.source.session import ROOT_ID, OracleSession
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """How often connecting is attempted, and how long the pauses are."""
+
+    initial_seconds: float = 1.0
+    max_seconds: float = 60.0
+    attempts: int = 5
+
+
+def open_source(
+    params: ConnectParams,
+    *,
+    container: str | None = None,
+    call_timeout_seconds: float = 1800,
+    retry: RetryRule | None = None,
+) -> Source:
+    """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried, and
+    a driver that is known to read wrong values is refused."""
+    check_driver()
+    if params.thick:
+        _init_thick(params)
+    source = Source(params, call_timeout_seconds, retry or RetryRule())
+    source.use_container(container)
+    return source
+
+
+def _init_thick(params: ConnectParams) -> None:
+    settings = {"lib_dir": params.lib_dir, "config_dir": params.extra.get("config_dir")}
+    try:
+        oracledb.init_oracle_client(**{k: v for k, v in settings.items() if v})
+    except oracledb.Error as error:
+        cure = "install Oracle Instant Client and set its folder as lib_dir in the connection's extra"
+        raise ConfigurationError([Finding("thick_mode", str(error).splitlines()[0], cure)]) from error
+
+
+class Source:
+    """The connections to one database: one stays in the root, and one in each PDB that is used.
+
+    Every statement runs on the connection of the container that `use_container` named last. With `pdb_only` there is one
+    connection, to the PDB, and it stands for the root too.
+    """
+
+    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: RetryRule) -> None:
+        self._params, self._call_timeout_seconds, self._retry = params, call_timeout_seconds, retry
+        self._sessions: dict[str | None, OracleSession] = {}
+        self._container: str | None = None
+        self._is_pinned = False
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def user(self) -> str:
+        return self._params.user
+
+    @property
+    def pdb_only(self) -> bool:
+        """Whether redo is mined from inside the PDB: Oracle then chooses the logs of an SCN range itself."""
+        return self._params.pdb_only
+
+    @property
+    def _session(self) -> OracleSession:
+        return self._sessions[self._container]
+
+    def use_container(self, name: str | None) -> None:
+        """Continue in a PDB, or with None in the root; a database that is not a CDB has a single container."""
+        if self.pdb_only and name is not None:
+            self.use_container(None)
+            self._require_container(name)
+            return
+        if name not in self._sessions:
+            self._sessions[name] = self._connect(name)
+        self._container = name
+        if self._is_pinned and not self._session.is_pinned:
+            self._session.pin_session()
+
+    def _connect(self, container: str | None) -> OracleSession:
+        if container is not None:
+            quote(container)  # raises before a connection is opened
+        retrying = Retrying(
+            retry=retry_if_exception_type(Transient),
+            stop=stop_after_attempt(self._retry.attempts),
+            wait=wait_exponential(multiplier=self._retry.initial_seconds, max=self._retry.max_seconds),
+            reraise=True,
+        )
+        started = time.monotonic()
+        session: OracleSession = retrying(
+            lambda: OracleSession(self._params, container, call_timeout_seconds=self._call_timeout_seconds)
+        )
+        log.info(
+            "connected to %s of %s as %s in %.1f s",
+            session.container, session.dsn, session.user, time.monotonic() - started,
+        )  # fmt: skip
+        if container is None and self.pdb_only != (session.container_id > ROOT_ID):
+            session.close()
+            if self.pdb_only:
+                raise SourceRefused(
+                    f"the connection says pdb_only, and its service leads to {session.container}, which is no PDB",
+                    cure="give it the PDB's service, or remove `pdb_only` from its extra",
+                    user=session.user,
+                    dsn=session.dsn,
+                )
+            raise SourceRefused(
+                f"the connection's service leads to the PDB {session.container}; redo is mined in the root",
+                cure="give the connection the root's service, and its extra the PDB's own service as `pdb_service`; where the "
+                "root cannot be reached, set `pdb_only` in the extra (Oracle 19.10 or later)",
+                user=session.user,
+                dsn=session.dsn,
+            )
+        return session
+
+    def _require_container(self, name: str) -> None:
+        found = self._session.container
+        if found != name:
+            raise SourceRefused(
+                f"the connection leads to the PDB {found}, and the pipeline's container is {name}",
+                cure="correct the service of the connection, or `source.container` of the pipeline",
+                user=self._session.user,
+                dsn=self._session.dsn,
+            )
+
+    def query(self, name: str, /, **binds: object) -> list[Any]:
+        """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
+        return self._session.query(name, **binds)
+
+    def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
+        """Return all rows of a statement built from the dictionary, as `query` does."""
+        return self._session.query_text(sql, binds, name)
+
+    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str, decimals: bool = True) -> Iterator[Any]:
+        """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact; see
+        `OracleSession.arrow`."""
+        return self._session.arrow(sql, binds, rows, name=name, decimals=decimals)
+
+    def call(self, name: str, /, **binds: object) -> None:
+        """Run the PL/SQL block or session statement `name`."""
+        self._session.call(name, **binds)
+
+    def pin_session(self) -> dict[str, str]:
+        """Pin the settings of the current session and of those used after it, and return the server's values."""
+        self._is_pinned = True
+        return self._session.pin_session()
+
+    def close(self) -> None:
+        """Log off everywhere. A lost connection counts as closed."""
+        while self._sessions:
+            _, session = self._sessions.popitem()
+            session.close()

@@ -1,0 +1,297 @@
+"""Quarantine: list the changes that could not be applied, read their rows again, or decide to leave them out.
+
+A retry repairs the rows of the keys (repair.py): they are read AS OF the table's own position, with the rules and the code of
+now, so that no row becomes older. Changes that come later are applied as always.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
+from redolake.host import crash
+from redolake.ledger import TableEntry
+from redolake.reconcile.approvals import record_approval
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.quarantine import record_open_keys
+from redolake.reconcile.table_versions import app_id, known_versions
+from redolake.source import ConnectParams
+from redolake.steps.proof.repair import RepairedTable, repair_table
+from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.values.quarantine import KeyState, Wrong
+from redolake.values.table import TableId
+
+OCTETS = frozenset({"RAW", "EXTENDED RAW"})
+KEYS_AT_ONCE = 50_000  # of one repair
+MOST_REFUSED = 20  # keys of one retry that are tried one by one in vain
+OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row, which leave the others as they are
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedKey:
+    """A key that is known to be wrong: `open`, or `dropped` by a person."""
+
+    table: str
+    key: str
+    state: KeyState
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedChange:
+    """A change in quarantine, of a row at `key` that it gives `other_key`, if that is another one. `state` is that of the keys.
+    `redo` is its text, None where columns are masked, computed or left out; `row` is the row after it, as far as it was
+    read."""
+
+    table: str
+    key: str
+    state: KeyState
+    error: str | None
+    reason: str
+    operation: str
+    scn: int
+    commit_scn: int
+    commit_time: str | None
+    xid: str | None
+    redo: str | None
+    row: str | None
+    other_key: str | None = None
+
+    @property
+    def keys(self) -> str:
+        return self.key if self.other_key is None else f"{self.key} to {self.other_key}"
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineList:
+    """`keys` counts the open keys, `dropped` the dropped ones, in all tables; `wrong` are all of them."""
+
+    keys: int
+    dropped: int
+    changes: tuple[QuarantinedChange, ...]
+    wrong: tuple[QuarantinedKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedOff:
+    """What became of keys of a table: `done` of them are not in quarantine any more, or dropped; `left` are, each with why."""
+
+    table: str
+    applied_scn: int
+    done: tuple[str, ...]
+    left: Mapping[str, str]
+
+    def __str__(self) -> str:
+        what = f"{self.table}: {len(self.done)} keys are done AS OF SCN {self.applied_scn}"
+        return what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A table's quarantine, and the keys in it."""
+
+    context: PipelineContext
+    spark: Spark
+    entry: TableEntry
+    path: str
+    target: str
+    app: str
+    wrong: Mapping[str, Wrong]
+
+    @property
+    def table(self) -> TableId:
+        return self.entry.table
+
+    @property
+    def position(self) -> int:
+        assert self.entry.complete_to_scn is not None
+        return int(self.entry.complete_to_scn)
+
+    @property
+    def open_keys(self) -> int:
+        return sum(one.state == "open" for one in self.wrong.values())
+
+
+def quarantine_of(context: PipelineContext, spark: Spark, table: TableId) -> Quarantine | None:
+    """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
+    from redolake.job.lake import has_log
+    from redolake.job.quarantine import read_wrong
+
+    entry = context.ledger.table(table)
+    path, target = context.pipeline.quarantine_path(table), context.pipeline.target(table)
+    if entry is None or entry.complete_to_scn is None or not has_log(path):
+        return None
+    app = app_id(context, table, entry.resetlogs_id or 0)
+    wrong = read_wrong(spark.session(), path, target, app, int(entry.complete_to_scn))
+    return Quarantine(context, spark, entry, path, target, app, wrong)
+
+
+@contextmanager
+def open_reconciled(pipeline: Pipeline) -> Iterator[PipelineContext]:
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        yield context
+
+
+def list_quarantine(
+    pipeline: Pipeline, tables: Sequence[str] | None = None, *, spark: Any = None, opens: Callable[[], Any] | None = None
+) -> QuarantineList:
+    """Return what is in quarantine, of the tables or of all."""
+    from redolake.job.quarantine import read_changes
+
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
+        for table in ids:
+            one = quarantine_of(context, session, table)
+            if one is None:
+                continue
+            record_open_keys(context, table, one.open_keys)
+            wrong += [QuarantinedKey(str(table), key, state.state) for key, state in sorted(one.wrong.items())]
+            rows = read_changes(session.session(), one.path, one.target, one.app, one.wrong)
+            found += [change_of(table, row, one.wrong) for row in rows]
+        open_keys = sum(one.state == "open" for one in wrong)
+        return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
+
+
+def change_of(table: TableId, row: Mapping[str, Any], wrong: Mapping[str, Wrong]) -> QuarantinedChange:
+    states, at = {wrong[key].state for key in (row["key"], row["other_key"]) if key in wrong}, row["commit_time"]
+    return QuarantinedChange(
+        str(table), row["key"], "open" if "open" in states else "dropped", row["code"], row["reason"], row["operation"],
+        row["scn"], row["commit_scn"], None if at is None else at.isoformat(sep=" "), row["xid"], row["redo"], row["row"],
+        row["other_key"],
+    )  # fmt: skip
+
+
+@crash.writer
+def retry_quarantine(
+    pipeline: Pipeline,
+    table_name: str,
+    keys: Sequence[Mapping[str, str]] = (),
+    *,
+    reason: str,
+    by: str = "",
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> WorkedOff:
+    """Read the rows of the keys again, by default of all that are in quarantine, and take those keys out that are right then.
+
+    Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
+    check_reason("a retry", reason)
+    table, by = TableId.parse(table_name), by or owner()
+    with spark_when_needed(pipeline, spark, opens) as session:
+        with open_reconciled(pipeline) as context:
+            found = quarantine_of(context, session, table)
+            wanted = choose_keys(found, table, keys)
+            assert found is not None
+            check_key(context, table)
+
+        def repair(part: Sequence[str]) -> RepairedTable:
+            rows = [json.loads(key) for key in part]
+            return repair_table(
+                pipeline, table_name, reason=reason, by=by, keys=rows, source=source, spark=session.session(), report=report
+            )
+
+        right, left, scn = repair_keys(repair, wanted)
+        return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
+
+
+def repair_keys(
+    repair: Callable[[Sequence[str]], RepairedTable], keys: Sequence[str]
+) -> tuple[list[str], dict[str, str], int | None]:
+    """Repair the rows of the keys. A repair takes keys off the list that are right. Return these, those that are not with why,
+    and the SCN.
+
+    Where a value of one is refused, its part is tried in halves, until
+    MOST_REFUSED keys are known to be refused: a retry of many keys that nobody has corrected ends."""
+    right, left, scn = list[str](), dict[str, str](), None
+    ahead = [keys[start : start + KEYS_AT_ONCE] for start in range(0, len(keys), KEYS_AT_ONCE)][::-1]
+    while ahead:
+        part = ahead.pop()
+        if len(left) >= MOST_REFUSED:
+            left |= dict.fromkeys(part, f"not tried, as {MOST_REFUSED} other keys are still refused")
+            continue
+        try:
+            repaired = repair(part)
+        except OF_VALUES as error:
+            if len(part) == 1:
+                left[part[0]] = error.what
+            else:
+                ahead += [part[len(part) // 2 :], part[: len(part) // 2]]
+            continue
+        scn = repaired.applied_scn
+        if repaired.equal:
+            right += part
+        else:
+            left |= dict.fromkeys(part, "rows of the table still differ")
+    return right, left, scn
+
+
+@crash.writer
+def drop_quarantined(
+    pipeline: Pipeline,
+    table_name: str,
+    keys: Sequence[Mapping[str, str]] = (),
+    *,
+    reason: str,
+    by: str = "",
+    spark: Any = None,
+    opens: Callable[[], Any] | None = None,
+) -> WorkedOff:
+    """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
+    `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
+    check_reason("to drop changes", reason)
+    table, by = TableId.parse(table_name), by or owner()
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        found = quarantine_of(context, session, table)
+        wanted = choose_keys(found, table, keys)
+        assert found is not None
+        record_approval(
+            context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
+        )
+        return record_drop(found, wanted, by=by, why=reason.strip())
+
+
+def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the keys that are meant. Raise Terminal where none is in quarantine, or one of them is not."""
+    wrong = {} if found is None else found.wrong
+    if not keys:
+        wanted = [key for key, one in wrong.items() if one.state == "open"]
+    else:
+        names = {frozenset(json.loads(key).items()): key for key in wrong}
+        wanted = [names.get(frozenset(given.items()), "") for given in keys]
+    if not wanted or "" in wanted:
+        what = "no such key of the table is in quarantine" if keys else "no key of the table is in quarantine"
+        raise Terminal(what, cure=f"`redolake quarantine list {table}` shows what is there", table=table)
+    return wanted
+
+
+def check_key(context: PipelineContext, table: TableId) -> None:
+    """Raise Terminal for a table whose rows in Oracle are not found by the key that the lake has."""
+    version = known_versions(context, table)[-1]
+    types = {version.column(i).type.name for i in version.key if i}
+    computed = {one.id for one in version.mapping.computed} if version.mapping is not None else set()
+    if not types or types & OCTETS or computed & set(version.key):
+        raise Terminal(
+            "the rows cannot be read again by their keys: the key is ROWID or RAW, or the lake has a computed one",
+            cure=f"run `redolake snapshot {table} --replace`, after which no key is in quarantine",
+            table=table,
+        )
+
+
+def record_drop(found: Quarantine, keys: Sequence[str], *, by: str, why: str) -> WorkedOff:
+    """Record that keys are dropped, and how many are open now."""
+    from redolake.job.quarantine import record_decision
+
+    session, table = found.spark.session(), found.table
+    record_decision(session, found.path, found.target, found.app, "dropped", keys, found.position, by=by, why=why, table=table)
+    record_open_keys(found.context, table, sum(one.state == "open" and key not in keys for key, one in found.wrong.items()))
+    return WorkedOff(str(table), found.position, tuple(keys), {})

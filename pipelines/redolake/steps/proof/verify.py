@@ -1,0 +1,430 @@
+"""Compare each Delta table with the source AS OF its applied SCN, cell by cell."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redolake.apply.verify.comparison import Difference, HistoryComparison
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
+from redolake.errors import (
+    OF_THE_LAKE,
+    ConfigurationError,
+    Finding,
+    RedolakeError,
+    RedoLost,
+    SparkExhausted,
+    SparkLost,
+    Terminal,
+    Transient,
+)
+from redolake.host import crash
+from redolake.host.progress import Progress
+from redolake.land import layout
+from redolake.ledger import TableEntry
+from redolake.ledger.reading import LedgerReading
+from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.settling import check_settled
+from redolake.reconcile.table_versions import dropped_tables
+from redolake.records.codec import to_body
+from redolake.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
+from redolake.records.shown_facts import ProofFact
+from redolake.source import ConnectParams, read_redo_facts
+from redolake.steps.proof.compare_table import Compared, Method, compare_in_lake, compare_its_history
+from redolake.steps.proof.hash_chunks import with_unfinished
+from redolake.steps.proof.table_to_compare import describe
+from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from redolake.steps.shared.same_container import read_same_container
+from redolake.steps.shared.scn_times import contents_time
+from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.steps.shared.status import DeclaredGapReport, open_gaps
+from redolake.values.null_rule import nulled_text
+from redolake.values.redo import RedoFacts
+from redolake.values.scn import Scn
+from redolake.values.table import TableId
+from redolake.values.utc import beside
+from redolake.window import incarnation_at
+from redolake.window.recovery_options import newest
+
+PROOFS_SHOWN = 20  # of each table
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """The source AS OF `applied_scn` against version `delta_version` of the Delta table.
+
+    `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences. By `buckets`, only
+    those whose hashes differ were read; of a sample, a `share` of all buckets was hashed. `source_bytes_read` were fetched from
+    Oracle, `lake_bytes_read` is the size of the files that Spark has read. Where undo did not last for one SCN, ranges of the
+    key were compared at `scns`, each with the Delta version of its SCN; `delta_version` is that of the first.
+    """
+
+    table: str
+    applied_scn: int
+    delta_version: int
+    source_rows: int
+    delta_rows: int
+    missing_rows: int
+    extra_rows: int
+    differing_cells: int
+    samples: tuple[Difference, ...] = ()
+    applied_at: str | None = None  # when the source wrote that SCN, in UTC
+    method: ProofMethod = "rows"
+    buckets: int = 0
+    differing_buckets: int = 0
+    share: float = 1.0
+    # Results with different costs are equal.
+    seconds: float | None = field(default=None, compare=False)
+    source_rows_read: int = field(default=0, compare=False)
+    source_bytes_read: int = field(default=0, compare=False)
+    lake_bytes_read: int | None = field(default=None, compare=False)
+    names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
+    history: HistoryComparison | None = None
+    quarantined_keys: int = 0  # known to be wrong: their rows were not compared
+    scns: tuple[int, ...] = ()
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values of the source that are NULL by rule, by column
+
+    @property
+    def equal(self) -> bool:
+        same = self.history is None or self.history.equal
+        return same and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+    def __str__(self) -> str:
+        where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
+        if self.scns:
+            listed = ", ".join(map(str, self.scns))
+            where = (
+                f"AS OF SCNs {listed}{beside(self.applied_at)}, each range of the key at one of them, from Delta version "
+                f"{self.delta_version} on"
+            )
+        if self.method == "buckets":
+            of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
+            where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
+        where += history_text(self.history)
+        apart = f"; {self.quarantined_keys} keys in quarantine were not compared" if self.quarantined_keys else ""
+        apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
+        if self.equal:
+            verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
+            return f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}"
+        counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
+        return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
+
+
+def history_text(found: HistoryComparison | None) -> str:
+    if found is None:
+        return ""
+    if found.waits is not None:
+        return f"; its history begins again with the next batch: {found.waits}"
+    if found.equal:
+        return "; its history says the same"
+    return f"; its HISTORY DIFFERS from the table: {found.missing_rows} rows missing, {found.extra_rows} extra"
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A table that could not be compared; `error` is that of a RedolakeError.as_dict()."""
+
+    table: str
+    error: Mapping[str, Any]
+    may_pass: bool  # a repeat may succeed without anybody's doing
+
+    def __str__(self) -> str:
+        what = f"{self.table}: NOT COMPARED, {self.error['code']}: {self.error['what']}"
+        return f"{what}\n  do this: {self.error['cure']}" if self.error["cure"] else what
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """`equal` says that all tables were compared and are equal. `declared_gaps` and `dropped` are those that some of the tables
+    still lack. `left` are tables that are due and were not begun, because the time was up."""
+
+    equal: bool
+    tables: tuple[TableComparison, ...]
+    declared_gaps: tuple[DeclaredGapReport, ...]
+    dropped: tuple[DropReport, ...]
+    not_compared: tuple[NotCompared, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How tables are compared: by all their rows, by the hashes of buckets, or as their size suggests; a share of the buckets,
+    or all."""
+
+    source: ConnectParams | None
+    report: Report
+    method: Method = "auto"
+    sample: float | None = None
+
+
+def verify_tables(
+    pipeline: Pipeline,
+    tables: Sequence[str] | None = None,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+    *,
+    method: Method = "auto",
+    sample: float | None = None,
+    due: bool = False,
+) -> Verification:
+    """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
+    does not stop the others, also where Spark ends with it: `opens` then opens another session. `sample` is the share of each
+    table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
+    as long as `verify.budget` says."""
+    found: list[TableComparison | NotCompared] = []
+    asked = Asked(source, report, method, sample)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
+        gone = dropped_tables(context)
+        there = [table.id for table in context.pipeline.tables if table.id not in gone]
+        ids = [TableId.parse(text) for text in tables] if tables else there
+        if due:
+            ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
+        ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
+        with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
+            read_same_container(context, oracle)
+        remove_left_rows(context)
+        with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark, opens) as opened:
+            for number, table in enumerate(ids):
+                if ends is not None and number and time.monotonic() >= ends:
+                    left = ids[number:]
+                    report(f"the time is up: {len(left)} tables are due and left for the next time")
+                    break
+                found.append(compare_or_explain(context, asked, opened, table, place))
+                report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
+        names = {str(table) for table in ids}
+        return Verification(
+            equal=all(isinstance(one, TableComparison) and one.equal for one in found),
+            tables=tuple(one for one in found if isinstance(one, TableComparison)),
+            declared_gaps=tuple(gap for gap in open_gaps(context, context.ledger.reading()) if names & set(gap.tables)),
+            dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
+            not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
+            left=tuple(map(str, left)),
+        )
+
+
+def deadline(budget: timedelta | None) -> float | None:
+    return None if budget is None else time.monotonic() + budget.total_seconds()
+
+
+def last_proofs(reading: LedgerReading) -> dict[TableId, datetime]:
+    """Return when each table was last compared as a whole, whatever the result was."""
+    found = {}
+    for table, fact in reading.facts.get("proofs", {}).items():
+        whole = (p["at"] for p in fact.body["proofs"] if p.get("error") is None and p.get("share", 1) == 1)
+        if (at := next(whole, None)) is not None:
+            found[TableId.parse(table)] = datetime.fromisoformat(at)
+    return found
+
+
+def choose_due(
+    tables: Sequence[TableId], proved: Mapping[TableId, datetime], at: datetime, every: timedelta | None
+) -> list[TableId]:
+    """Return the tables whose last comparison is older than `every`: those never compared first, then the oldest."""
+    if every is None:
+        raise ConfigurationError(
+            [Finding("verify.every", "is not set, so no table is due", "set it, e.g. `verify: {every: 7d}`")]
+        )
+    never = datetime.min.replace(tzinfo=UTC)
+    return sorted((t for t in tables if proved.get(t, never) + every <= at), key=lambda table: proved.get(table, never))
+
+
+def compare_or_explain(
+    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
+) -> TableComparison | NotCompared:
+    """Compare the table and record the result."""
+    found: TableComparison | NotCompared
+    rows, resetlogs_id = None, None
+    try:
+        found, rows, resetlogs_id = compare_table(context, asked, spark, table, place)
+    except OF_THE_LAKE:  # every further table would meet the same
+        raise
+    except (SparkLost, SparkExhausted) as error:
+        spark.replace()
+        found = NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
+    except RedolakeError as error:
+        found = NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
+    record_found(context, found, rows, resetlogs_id)
+    return found
+
+
+def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeError:
+    """Return the error of a table with which Spark has ended. It may be too large for Spark, and then ends it again."""
+    cure = (
+        f"run `redolake verify {table}` once more; where Spark ends again, give its driver more memory (`spark.driver.memory` "
+        "under `spark.conf`, or of the Connect server)"
+    )
+    return type(error)(error.what, cure=cure, table=table)
+
+
+@crash.writer
+def compare_table(
+    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
+) -> tuple[TableComparison, FoundRows | None, int | None]:
+    """Compare the table AS OF the SCN that the ledger knows now with the Delta version of that SCN. Return the rows that differ
+    too, and the incarnation.
+
+    The rows that were read from the source are removed again."""
+    entry, started = entry_with_contents(context, table), time.monotonic()
+    if asked.method != "rows" and asked.sample is None:
+        entry = with_unfinished(context, entry)
+    token, at = folder_name(place), contents_time(context, entry)
+    try:
+        # A connection for each table: a comparison takes long, and firewalls cut idle connections.
+        with open_pipeline_source(context.pipeline, asked.source) as oracle:
+            check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
+            asked.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
+            one = describe(context, asked.source, oracle, entry, token, asked.report)
+            compared = compare_in_lake(one, spark, asked.method, asked.sample)
+            history = compare_its_history(one, spark, compared)
+    finally:
+        context.landing.files.remove(layout.verify_folder(token))
+    present = entry_with_contents(context, table)
+    if (present.snapshot_scn, present.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
+        raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
+    if compared.comparison.complete_to != entry.complete_to_scn:
+        at = contents_time(context, replace(entry, complete_to_scn=Scn(compared.comparison.complete_to)))
+    found = table_comparison(compared, at, time.monotonic() - started)
+    rows = FoundRows(str(table), "", one.version.key, compared.comparison.found) if not found.equal else None
+    return replace(found, names_all=compared.comparison.names_all, history=history), rows, entry.resetlogs_id
+
+
+def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
+    """Return the newest results of comparisons of each table, the newest first."""
+    with open_to_read(pipeline) as context:
+        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
+        return sorted(found, key=lambda proof: proof.at, reverse=True)
+
+
+def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
+    """Return the table's entry. Raise Terminal for a table without contents."""
+    entry = context.ledger.table(table)
+    if entry is None or entry.complete_to_scn is None or entry.delta_version is None:
+        raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+    check_settled(context, entry)
+    return entry
+
+
+def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
+    """Raise RedoLost if the table is complete to an SCN that a RESETLOGS undid.
+
+    Oracle would refuse that SCN as a future one, or read another state at the same number.
+    """
+    assert entry.complete_to_scn is not None
+    if entry.resetlogs_id is None:
+        return
+    there = incarnation_at(entry.complete_to_scn, facts)
+    is_of_another = there is not None and there.resetlogs_id > entry.resetlogs_id
+    if is_of_another or entry.complete_to_scn > newest(facts):
+        raise RedoLost(
+            f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
+            "was set back to before that: there is nothing to compare it with",
+            cure=f"let {pipeline}_capture and {pipeline}_apply pass the RESETLOGS, then verify again; if they "
+            f"stop, see `redolake recover -p {pipeline}` for the choices",
+            table=entry.table,
+        )
+
+
+def table_comparison(compared: Compared, at: str | None, seconds: float) -> TableComparison:
+    found, cost = compared.comparison, compared.cost
+    return TableComparison(
+        table=str(found.table),
+        applied_scn=found.complete_to,
+        delta_version=found.delta_version,
+        source_rows=found.source_rows,
+        delta_rows=found.delta_rows,
+        missing_rows=found.missing_rows,
+        extra_rows=found.extra_rows,
+        differing_cells=found.differing_cells,
+        samples=found.samples,
+        quarantined_keys=found.quarantined,
+        nulled=found.nulled,
+        applied_at=at,
+        method=compared.method,
+        buckets=compared.buckets,
+        differing_buckets=compared.differing_buckets,
+        share=compared.share,
+        seconds=round(seconds, 3),
+        source_rows_read=cost.source_rows,
+        source_bytes_read=cost.source_bytes,
+        lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,
+        scns=compared.scns,
+    )
+
+
+def record_found(
+    context: PipelineContext, found: TableComparison | NotCompared, rows: FoundRows | None, resetlogs_id: int | None
+) -> None:
+    """Record a result as history in the landing, and for the page in the ledger."""
+    table, at = TableId.parse(found.table), now()
+    proof = proof_of(found, proof_name(at), at.isoformat(timespec="seconds"), resetlogs_id, rows)
+    record_proof(context, table, proof, rows)
+
+
+def proof_name(at: datetime) -> str:
+    return layout.proof_name(at, uuid.uuid4().hex[:8])
+
+
+def record_proof(context: PipelineContext, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:
+    context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=proof.name))
+    context.ledger.record_proof(table, to_body(fact_of(proof)))
+
+
+def proof_of(
+    found: TableComparison | NotCompared, name: str, at: str, resetlogs_id: int | None, rows: FoundRows | None
+) -> TableProof:
+    if isinstance(found, NotCompared):
+        return TableProof(found.table, name, at, error=f"{found.error['code']}: {found.error['what']}")
+    return TableProof(
+        table=found.table,
+        name=name,
+        at=at,
+        scn=found.applied_scn,
+        resetlogs_id=resetlogs_id,
+        delta_version=found.delta_version,
+        method=found.method,
+        share=found.share,
+        buckets=found.buckets,
+        differing_buckets=found.differing_buckets,
+        source_rows=found.source_rows,
+        delta_rows=found.delta_rows,
+        missing_rows=found.missing_rows,
+        extra_rows=found.extra_rows,
+        differing_cells=found.differing_cells,
+        seconds=found.seconds,
+        source_rows_read=found.source_rows_read,
+        source_bytes_read=found.source_bytes_read,
+        lake_bytes_read=found.lake_bytes_read,
+        found=0 if rows is None else len(rows.rows),
+        names_all=found.names_all,
+        quarantined_keys=found.quarantined_keys,
+        scns=found.scns,
+        nulled=found.nulled,
+        history=None if (said := found.history) is None else ProvedHistory(said.missing_rows, said.extra_rows, said.waits),
+    )
+
+
+def fact_of(proof: TableProof) -> ProofFact:
+    if proof.error is not None:
+        return ProofFact(None, None, None, error=proof.error)
+    return ProofFact(
+        scn=proof.scn,
+        delta_version=proof.delta_version,
+        rows=proof.source_rows if proof.share == 1 else None,
+        missing_rows=proof.missing_rows,
+        extra_rows=proof.extra_rows,
+        differing_cells=proof.differing_cells,
+        share=proof.share,
+        quarantined_keys=proof.quarantined_keys,
+        nulled=sum(proof.nulled.values()),
+        history=proof.history,
+    )

@@ -1,0 +1,451 @@
+"""Read tables AS OF one SCN of the source: all of them as they were after the same commits.
+
+At the ends of batches that is a version of each Delta table. In between, the changes that landed up to the SCN are applied to a
+copy of the version before it, by the job that applies batches. The copy names the files of the live table and holds only what
+changes. An SCN at which a table is not known is refused with the table's name, before anything is read.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.host import crash
+from redolake.land import layout
+from redolake.ledger import TableEntry
+from redolake.reconcile.contents import Contents, contents_at
+from redolake.reconcile.damage import with_whole_rows
+from redolake.reconcile.lacked_gaps import gaps_lacked_at
+from redolake.reconcile.lake_place import lake_place
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.next_batch import build_batch, take_adjoining
+from redolake.reconcile.table_versions import app_id, versions_of_time
+from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.records.gaps import DeclaredGap
+from redolake.records.lakes import LakePlace
+from redolake.records.windows import WindowManifest
+from redolake.steps.ranges.dry_run import changes_of
+from redolake.steps.ranges.range_ends import scn_at_time
+from redolake.steps.ranges.shadows import choose, find_stop, missing_files, table_history
+from redolake.steps.shared.scn_times import time_written
+from redolake.steps.shared.spark_jobs import opened_spark
+from redolake.values.delivery import RereadRows, RereadValues
+from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
+from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.table import TableId
+
+if TYPE_CHECKING:
+    from redolake.job.as_of import RowsAsOf, VersionToRead
+
+SHOWN = 5  # keys in a text
+LEFT_DAYS = 7  # copies of a process that was killed stay as long as a session might still read them
+
+
+@dataclass(frozen=True, slots=True)
+class TableAsOf:
+    """`version` of the Delta table is complete to `version_scn`; where that is below the SCN that was asked for, `replayed`
+    says that the landed changes since then were applied to a copy. `lacks` are the declared gaps, as texts, whose changes are
+    not in the rows. `wrong_keys` were in quarantine at the SCN: their rows are known to be wrong."""
+
+    table: str
+    version: int
+    version_scn: int
+    replayed: bool
+    rows: int | None = None
+    lacks: tuple[str, ...] = ()
+    wrong_keys: tuple[str, ...] = ()
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a reader of the rows has to know."""
+        lacked = (f"{self.table} lacks {gap}" for gap in self.lacks)
+        return (*lacked, *((wrong_text(self.table, self.wrong_keys),) if self.wrong_keys else ()))
+
+
+def wrong_text(table: str, keys: Sequence[str]) -> str:
+    """Return that rows are known to be wrong, with the first of their keys."""
+    more = f", and {len(keys) - SHOWN} more, which the JSON output lists" if len(keys) > SHOWN else ""
+    return f"{table}: the rows of {len(keys)} keys in quarantine are known to be wrong: {', '.join(keys[:SHOWN])}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAsOf:
+    """The tables AS OF `scn`, which the source had written by `at`. `files` is where they were written; `result` are the rows
+    of a query, each a list of texts, under `columns`."""
+
+    scn: int
+    at: str | None
+    tables: tuple[TableAsOf, ...]
+    files: str | None = None
+    columns: tuple[str, ...] = ()
+    result: tuple[tuple[str | None, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    scn: int
+    at: str | None
+    bases: Mapping[TableId, Contents]
+    targets: Mapping[TableId, str]
+    apps: Mapping[TableId, str]
+    spec: BatchSpec | None
+    copies: Mapping[TableId, str]
+    name: str
+    lake: LakePlace
+    lacked: Mapping[TableId, Sequence[DeclaredGap]]
+    quarantines: Mapping[TableId, str]
+    copied_quarantines: Mapping[TableId, str]
+
+    @property
+    def versions(self) -> list[VersionToRead]:
+        """The versions to read, for the job."""
+        from redolake.job.as_of import VersionToRead
+
+        return [
+            VersionToRead(
+                table, self.targets[table], base.version, self.apps[table], base.complete_to, base.position,
+                self.copies.get(table), self.quarantines[table], self.copied_quarantines.get(table),
+            )
+            for table, base in self.bases.items()
+        ]  # fmt: skip
+
+    @property
+    def tables(self) -> tuple[TableAsOf, ...]:
+        return tuple(
+            TableAsOf(
+                str(table),
+                base.version,
+                base.complete_to if table in self.copies else self.scn,
+                table in self.copies,
+                lacks=tuple(gap_text(gap) for gap in self.lacked.get(table, ())),
+            )
+            for table, base in self.bases.items()
+        )
+
+
+def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = None) -> ReadPlan:
+    """Return what is to be read for a moment (values/moment.py). Raises NotReadableAsOf with the first table that was not, or
+    is not, known at its SCN."""
+    with open_context(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
+        reconcile_ledger(context)
+        manifests = context.landing.windows.after()
+        entries = with_contents(context, chosen)
+        at = position_of(context, moment, manifests, entries)
+        check_gaps(context, at, chosen)
+        found = contents_at(context, chosen, at)
+        for entry in entries:
+            check_known(entry, found[entry.table], at)
+        bases = {table: base for table, base in found.items() if base is not None}
+        name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+        lagging = {table: base for table, base in bases.items() if not base.has(at)}
+        spec = replay(context, lagging, at, manifests, name) if lagging else None
+        if spec is not None:
+            spec = with_own_quarantines(context, spec, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}")
+        return ReadPlan(
+            scn=at.scn,
+            at=time_written(context, at.scn),
+            bases=bases,
+            targets={table: context.pipeline.target(table) for table in bases},
+            apps={table: app_id(context, table, base.resetlogs_id) for table, base in bases.items()},
+            spec=spec,
+            copies={} if spec is None else {task.table: task.target for task in spec.tables},
+            name=name,
+            lake=lake_place(context),
+            lacked=gaps_lacked_at(context, bases, at),
+            quarantines={table: context.pipeline.quarantine_path(table) for table in bases},
+            copied_quarantines={} if spec is None else {t.table: t.quarantine.path for t in spec.tables if t.quarantine},
+        )
+
+
+def with_own_quarantines(context: PipelineContext, spec: BatchSpec, folder: str) -> BatchSpec:
+    """Return a batch over copies in a folder with a quarantine beside each of them: what went into the table's goes there. The
+    share of a batch's changes is no limit, for this batch has others."""
+
+    def own(task: TableTask) -> TableTask:
+        if task.quarantine is None:
+            return task
+        path = context.pipeline.quarantine_path(task.table, folder)
+        return replace(task, quarantine=replace(task.quarantine, path=path, percent=None, may_write=True))
+
+    return replace(spec, tables=tuple(map(own, spec.tables)))
+
+
+def gap_text(gap: DeclaredGap) -> str:
+    return f"the changes from SCN {gap.start.scn} to {gap.end.scn}, a declared gap: {gap.reason or gap.kind}"
+
+
+# --- The SCN, and whether each table is known there ---------------------------------------------------------------------
+
+
+def with_contents(context: PipelineContext, chosen: Sequence[TableId]) -> list[TableEntry]:
+    entries = []
+    for table in chosen:
+        entry = context.ledger.table(table)
+        if entry is None or entry.complete_to_scn is None:
+            raise NotReadableAsOf("the table has no contents yet", cure=f"`redolake snapshot {table}`", table=table)
+        entries.append(entry)
+    return entries
+
+
+def position_of(
+    context: PipelineContext, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]
+) -> ChainPosition:
+    """Return the moment's SCN: that of the last commit that counts. A time is the end of the last window before it."""
+    try:
+        scn = scn_of_moment(context, text, manifests, entries)
+    except ValueError as wrong:
+        cure = "`redolake status` shows the SCN of each table, `redolake windows` what has landed"
+        raise ConfigurationError([Finding("as of", str(wrong), cure)]) from None
+    return ChainPosition(incarnation_at(scn, manifests, entries), scn)
+
+
+def scn_of_moment(
+    context: PipelineContext, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]
+) -> int:
+    moment = parse_moment(text)
+    match moment:
+        case AtScn(scn):
+            return scn
+        case AtEdge("now"):
+            return min(entry.position for entry in entries).scn
+        case AtEdge():
+            raise ValueError("`first` is no moment of all tables: name an SCN, a time, or `now`")
+        case AtWindow(name):
+            window = next((m for m in manifests if m.name == name), None)
+            if window is None:
+                raise ValueError(f"no window {name} has landed")
+            return window.end - 1
+        case AtTime(at):
+            times = context.ledger.end_times(m.end_position for m in manifests)
+            return scn_at_time(at, manifests, times, is_last=False) - 1
+
+
+def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
+    """Return the incarnation of the SCN in the line of the present database: a RESETLOGS ends the one before it."""
+    found = next((m.resetlogs_id for m in reversed(manifests) if m.start <= scn), None)
+    return found if found is not None else min(entry.position.resetlogs_id for entry in entries)
+
+
+def check_gaps(context: PipelineContext, at: ChainPosition, tables: Sequence[TableId]) -> None:
+    for gap in context.landing.gaps.all():
+        if gap.start.chain_position <= at < gap.last_position:
+            raise NotReadableAsOf(
+                f"SCN {at.scn} lies in a declared gap: the redo from SCN {gap.start.scn} to {gap.end.scn} was never read",
+                cure=f"choose SCN {gap.start.scn - 1} or lower, or one after the tables were read again",
+                table=", ".join(map(str, tables)),
+                scn=at.scn,
+            )
+
+
+def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> None:
+    if entry.position < at:
+        raise NotReadableAsOf(
+            f"the table is complete to SCN {entry.complete_to_scn} only"
+            + (f", where it is held: {(entry.error or {}).get('what')}" if entry.state == "held" else ""),
+            cure=f"choose SCN {entry.complete_to_scn} or lower, or wait until apply has passed SCN {at.scn}",
+            table=entry.table,
+            scn=at.scn,
+        )
+    if base is None or base.resetlogs_id != at.resetlogs_id:
+        first = "" if entry.snapshot_scn is None else f" (its last snapshot is AS OF SCN {entry.snapshot_scn})"
+        raise NotReadableAsOf(
+            f"the table had no contents yet at SCN {at.scn}, or was being read{first}",
+            cure="choose a later SCN, or leave the table out",
+            table=entry.table,
+            scn=at.scn,
+        )
+
+
+# --- Between two versions -----------------------------------------------------------------------------------------------
+
+
+def replay(
+    context: PipelineContext,
+    bases: Mapping[TableId, Contents],
+    at: ChainPosition,
+    manifests: Sequence[WindowManifest],
+    name: str,
+) -> BatchSpec:
+    """Return a batch that brings copies of the tables from their versions to the SCN, and no further."""
+    own = [window for window in manifests if window.resetlogs_id == at.resetlogs_id and window.start <= at.scn]
+    first = min(base.complete_to for base in bases.values()) + 1
+    before = with_whole_rows(context, last_batch(context, ChainPosition(at.resetlogs_id, first)))
+    start = own[0].start if before is None or before.resetlogs_id != at.resetlogs_id else before.end
+    ahead = list(take_adjoining(window for window in own if window.end > start))
+    check_landed(context, ahead, bases, first, at)
+    if before is not None and before.end_position != ahead[0].start_position:
+        before = None  # no transaction survives a RESETLOGS or a declared gap
+    entries = [entry_at(context, table, base) for table, base in bases.items()]
+    of_time = {t: versions_of_time(context.ledger.versions(t), base.complete_to + 1) for t, base in bases.items()}
+    spec = build_batch(context, ahead, before, entries, of_time=of_time)
+    check_stops(context, spec, ahead, bases, at)
+    location, copies = context.landing.files.location, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
+    tasks = tuple(
+        replace(task, target=f"{copies}/{context.pipeline.table(task.table).path}", at_least=None, history=None)
+        for task in spec.tables
+    )
+    return replace(
+        spec,
+        tables=tasks,
+        end=at.scn + 1,
+        manifest=location(layout.as_of_manifest(name)),
+        carry_out=location(layout.as_of_carry(name)),
+    )
+
+
+def entry_at(context: PipelineContext, table: TableId, base: Contents) -> TableEntry:
+    """Return the table's entry as it was when the version was its newest one."""
+    entry = context.ledger.table(table)
+    assert entry is not None
+    return replace(
+        entry, state="live", complete_to_scn=Scn(base.complete_to), resetlogs_id=base.resetlogs_id, snapshot_scn=None
+    )
+
+
+def check_landed(
+    context: PipelineContext,
+    windows: Sequence[WindowManifest],
+    bases: Mapping[TableId, Contents],
+    first: int,
+    at: ChainPosition,
+) -> None:
+    """Raise NotReadableAsOf unless the redo from the tables' versions to the SCN is there."""
+    missing = list(missing_files(context, windows))
+    if not windows or windows[0].start > first or windows[-1].end <= at.scn or missing:
+        what = missing[0].what if missing else f"the redo from SCN {first} on is not landed without a break"
+        raise NotReadableAsOf(
+            f"between SCN {first - 1}, where a version of the table is, and SCN {at.scn}: {what}",
+            cure=f"choose SCN {first - 1}, the end of a batch",
+            table=", ".join(map(str, bases)),
+        )
+
+
+def check_stops(
+    context: PipelineContext,
+    spec: BatchSpec,
+    windows: Sequence[WindowManifest],
+    bases: Mapping[TableId, Contents],
+    at: ChainPosition,
+) -> None:
+    """Raise NotReadableAsOf for a table that a DDL stops before the SCN, and for one whose rows are known only at the ends of
+    windows, inside a window with changes of it."""
+    for task in spec.tables:
+        scns = ScnRange(Scn(bases[task.table].complete_to + 1), Scn(at.scn + 1))
+        for finding in find_stop(task, table_history(context, task.table, scns), scns):
+            cure = f"choose SCN {bases[task.table].complete_to}, or leave the table out"
+            raise NotReadableAsOf(finding.what, cure=cure, table=task.table)
+        last = windows[-1]
+        is_reread = any(isinstance(delivery, (RereadValues, RereadRows)) for delivery in task.deliveries)
+        if is_reread and last.end != at.scn + 1 and changes_of(task.table, [last]):
+            raise NotReadableAsOf(
+                "values of its rows are read again at the ends of windows, and are not known in between",
+                cure=f"choose SCN {last.start - 1} or SCN {last.end - 1}, or leave the table out",
+                table=task.table,
+                scn=at.scn,
+            )
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent) -> Iterator[RowsAsOf]:
+    """Yield the tables of a plan as data frames, which can be read until the end of the block, and the keys that are wrong."""
+    from redolake.job.as_of import read_versions
+
+    remove_left(pipeline, plan.lake)
+    replayed = f", {len(plan.copies)} of them between two versions" if plan.copies else ""
+    report(f"reading {len(plan.bases)} table(s) AS OF SCN {plan.scn}{replayed}")
+    try:
+        yield read_versions(spark, plan.versions, plan.spec, plan.scn, report)
+    finally:
+        if plan.spec is not None:
+            remove_read(pipeline, plan.lake, plan.name)
+
+
+@crash.writer
+def remove_read(pipeline: Pipeline, lake: LakePlace, name: str) -> None:
+    """Remove what a read has written: the copies in the lake, and what its batch left in the landing."""
+    from redolake.job.as_of import remove_copies
+
+    remove_copies(lake, layout.lake_copies(name))
+    with open_context(pipeline) as context:
+        context.landing.files.remove(layout.as_of_folder(name))
+
+
+def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
+    """Remove what reads have left that were killed more than LEFT_DAYS ago."""
+    from redolake.job.as_of import copies_in
+
+    with open_context(pipeline) as context:
+        in_landing = context.landing.files.names(
+            layout.AS_OF
+        )  # those of copies that stay are there alone: steps/ranges/copies.py
+    for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
+        began = name.partition("-")[0]
+        if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):
+            remove_read(pipeline, lake, name)
+
+
+def read_as_of(
+    pipeline: Pipeline,
+    moment: str,
+    tables: Sequence[str] | None = None,
+    *,
+    to: str | None = None,
+    sql: str | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> ReadAsOf:
+    """Write the tables AS OF a moment as Parquet to the folder `to`, or answer a query over them, or count their rows."""
+    plan = plan_read(pipeline, moment, tables)
+    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as opened:
+        frames, known = opened.frames, with_wrong_keys(plan.tables, opened.wrong)
+        found = ReadAsOf(plan.scn, plan.at, known)
+        if to is not None:
+            return replace(found, tables=write_all(pipeline, frames, to, known, report), files=to)
+        if sql is not None:
+            return answer(found, session, frames, sql)
+        rows = {str(table): frame.count() for table, frame in frames.items()}
+        return replace(found, tables=tuple(replace(one, rows=rows[one.table]) for one in known))
+
+
+def with_wrong_keys(tables: Sequence[TableAsOf], wrong: Mapping[TableId, tuple[str, ...]]) -> tuple[TableAsOf, ...]:
+    return tuple(replace(one, wrong_keys=wrong.get(TableId.parse(one.table), ())) for one in tables)
+
+
+def write_all(
+    pipeline: Pipeline, frames: Mapping[TableId, Any], to: str, tables: Sequence[TableAsOf], report: Report
+) -> tuple[TableAsOf, ...]:
+    """Write each table into a folder of its own. Return the tables with their rows."""
+    from redolake.job.as_of import write_as_parquet
+
+    with open_context(pipeline) as context:
+        paths = {table: f"{to.rstrip('/')}/{context.pipeline.table(table).path}" for table in frames}
+    rows = {}
+    for table, frame in frames.items():
+        rows[str(table)] = write_as_parquet(frame, paths[table])
+        report(f"{table}: {rows[str(table)]} rows written to {paths[table]}")
+    return tuple(replace(one, rows=rows[one.table]) for one in tables)
+
+
+def answer(found: ReadAsOf, spark: Any, frames: Mapping[TableId, Any], sql: str) -> ReadAsOf:
+    """Run a query in which each table is a view: OWNER_NAME, and its name alone where no other table has it."""
+    from redolake.job.as_of import answer_query
+
+    columns, rows = answer_query(spark, {name: frames[table] for name, table in view_names(frames).items()}, sql)
+    return replace(found, columns=tuple(columns), result=tuple(tuple(None if v is None else str(v) for v in r) for r in rows))
+
+
+def view_names(tables: Mapping[TableId, Any]) -> dict[str, TableId]:
+    names = [table.name for table in tables]
+    alone = {table.name: table for table in tables if names.count(table.name) == 1}
+    return {**{f"{table.owner}_{table.name}": table for table in tables}, **alone}

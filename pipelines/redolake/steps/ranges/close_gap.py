@@ -1,0 +1,437 @@
+"""Close a declared gap: mine its range from logs that were restored, and read the rows again that its changes touch.
+
+The windows of the gap are proved by the gate as any others, and land in a chain of their own beside the first one. Each row
+whose key one of their changes names is then read AS OF the table's own position, and merged in a commit that leaves the
+position as it is, as a repair does. So a row that changed later has its later state, a deleted row stays deleted, and the table
+has what it would have had without the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
+from redolake.errors import RedoNotUnderstood, Terminal
+from redolake.host.progress import Progress
+from redolake.land.landing import Landing
+from redolake.ledger import TableEntry
+from redolake.reconcile.batches import snapshot_position
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.redo_loss import MissingLogReport, missing_log_report
+from redolake.reconcile.table_versions import known_versions, object_ids
+from redolake.records.closed import ClosedTable
+from redolake.records.gaps import DeclaredGap
+from redolake.records.windows import WindowManifest
+from redolake.schema import version_as_of
+from redolake.source import ConnectParams
+from redolake.steps.proof.repair import RepairedTable, repair_table
+from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
+from redolake.steps.ranges.touched_keys import (
+    KEYS_AT_ONCE,
+    TouchedRows,
+    TouchedTable,
+    Xid,
+    read_ends,
+    read_window,
+    refuse_older,
+    why_not_by_key,
+)
+from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.same_container import read_same_container
+from redolake.steps.shared.scn_times import time_written
+from redolake.steps.shared.spark_session import spark_when_needed
+from redolake.values.scn import ChainPosition
+from redolake.values.table import TableId
+from redolake.values.utc import beside
+from redolake.window.recovery_options import is_rewound
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingTable:
+    """A table that lacks what the gap has. `why_not` says why it stays so; the counts are those of the rows read again."""
+
+    table: str
+    is_closed: bool = False
+    why_not: str = ""
+    changes: int = 0
+    keys: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    applied_scn: int | None = None
+
+    def __str__(self) -> str:
+        if self.why_not:
+            return f"{self.table}: cannot be closed: {self.why_not}"
+        if not self.is_closed:
+            return f"{self.table}: its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
+        counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
+        return f"{self.table}: {self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+
+
+@dataclass(frozen=True, slots=True)
+class GapClosing:
+    """What closing a gap reads and does. `windows` are not mined yet, from `logs` archived logs with `log_bytes`; `mined` are.
+    `missing` are the logs that must be restored first, by the commands of `rman`. It is `done` once no table lacks the gap."""
+
+    pipeline: str
+    from_scn: int
+    to_scn: int
+    windows: int
+    mined: int
+    logs: int
+    log_bytes: int
+    missing: tuple[MissingLogReport, ...] = ()
+    rman: tuple[str, ...] = ()
+    tables: tuple[ClosingTable, ...] = ()
+    executed: bool = False
+    done: bool = False
+    from_at: str | None = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn}"
+        if self.missing:
+            names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
+            return (head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman))
+        logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
+        reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
+        return (head, "" if self.executed else reads, *map(str, self.tables))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one run works on."""
+
+    gap: DeclaredGap
+    mining: RangeToMine
+
+    @property
+    def context(self) -> PipelineContext:
+        return self.mining.context
+
+    @property
+    def side(self) -> Landing:
+        return self.mining.side
+
+    @property
+    def report(self) -> Report:
+        return self.mining.report
+
+
+def close_gap(
+    pipeline: Pipeline,
+    gap: int | None = None,
+    tables: Sequence[str] | None = None,
+    *,
+    logs: Sequence[str] = (),
+    execute: bool = False,
+    reason: str = "",
+    by: str = "",
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> GapClosing:
+    """Show what closing a declared gap takes, or carry it out. `gap` is an SCN in it, None for the only one; `logs` are files,
+    or folders of files, that the database can read.
+
+    A killed run is repeated: mined windows stay, and tables that are closed are left alone. Raises RedoLost where logs of
+    the gap are still missing.
+    """
+    if execute:
+        check_reason("closing a gap", reason)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        found = find_gap(context, gap)
+        ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
+        side = context.landing.side_landing(found.name)
+        task = Task(found, RangeToMine(context, source, side, found.start, found.end, ids, files_of(logs), report))
+        chosen = lacking(context, found, tables)
+        planned, to_mine = plan(task, chosen)
+        if not execute:
+            return planned
+        to_mine.check()
+        mine_range(task.mining)
+        touched = read_touched(task, chosen)
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            close = partial(close_table, task, reason=reason.strip(), by=by or owner(), spark=opened.session)
+            done = tuple(close(entry, touched) for entry in chosen)
+        reconcile_ledger(context)
+        is_done = not any(lacking(context, found, None))
+        windows = task.side.windows.after()
+        return replace(planned, windows=0, mined=len(windows), tables=done, executed=True, done=is_done)
+
+
+# --- What is to be done -----------------------------------------------------------------------------------------------
+
+
+def find_gap(context: PipelineContext, scn: int | None) -> DeclaredGap:
+    gaps = context.landing.gaps.all()
+    found = [one for one in gaps if scn is None or one.start.scn <= scn < one.end.scn or one.start.scn == scn]
+    if scn is None:
+        found = [one for one in found if any(lacking(context, one, None))] or found[-1:]
+    if len(found) != 1:
+        there = ", ".join(f"SCN {one.start.scn} to {one.end.scn}" for one in gaps) or "none"
+        what = "no declared gap has this SCN" if scn is not None else f"{len(found)} declared gaps are open"
+        raise Terminal(what, cure=f"name an SCN inside one of the declared gaps: {there}")
+    return found[0]
+
+
+def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | None) -> list[TableEntry]:
+    """Return the tables that lack what the gap has, or those of them with these names."""
+    known = {one.table: one.snapshot_scn for one in context.landing.closings.of(gap.name)}
+    present = gap.without(known)
+    entries = [
+        e for e in context.ledger.tables() if present.concerns(e.table, e.snapshot_scn) and e.table in context.pipeline.by_id
+    ]
+    if not names:
+        return entries
+    wanted = {str(TableId.parse(name)) for name in names}
+    return [entry for entry in entries if str(entry.table) in wanted]
+
+
+def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePlan]:
+    context, gap = task.context, task.gap
+    with open_pipeline_source(context.pipeline, task.mining.source) as oracle:
+        facts = task.mining.facts(oracle)
+        if is_rewound(gap.start, facts):
+            raise Terminal(
+                f"a RESETLOGS has undone changes from before the gap, SCN {gap.start.scn}: its logs cannot show which rows",
+                cure="run `redolake snapshot OWNER.TABLE --replace` for each table",
+            )
+        read_same_container(context, oracle)
+    found = plan_range(task.mining, facts)
+    closing = GapClosing(
+        pipeline=context.name,
+        from_scn=int(gap.start.scn),
+        to_scn=int(gap.end.scn),
+        windows=len(found.windows),
+        mined=len(task.side.windows.names()),
+        logs=found.logs,
+        log_bytes=found.log_bytes,
+        missing=tuple(map(missing_log_report, found.missing)),
+        rman=found.rman,
+        tables=tuple(planned_table(context, gap, entry) for entry in chosen),
+        done=not any(lacking(context, gap, None)),
+        from_at=time_written(context, int(gap.start.scn)),
+    )
+    return closing, found
+
+
+def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> ClosingTable:
+    applied = None if entry.complete_to_scn is None else int(entry.complete_to_scn)
+    return ClosingTable(str(entry.table), why_not=why_not(context, gap, entry), applied_scn=applied)
+
+
+def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> str:
+    """Return why a table cannot be closed, as far as is known before the logs are read."""
+    again = snapshot_of(entry)
+    versions = known_versions(context, entry.table)
+    if entry.state == "snapshotting" or entry.complete_to_scn is None or not versions:
+        return "its snapshot is being read: let it end"
+    if entry.position < gap.last_position and not is_held_at(gap, entry):
+        state = "is held before the gap" if entry.state == "held" else "has not been applied past the gap"
+        return f"it {state}: " + (again if entry.state == "held" else "let apply run first")
+    last = last_batch(context)
+    if is_held_at(gap, entry) and (last is None or last.end_position <= gap.end.chain_position):
+        return "no window after the gap is applied: let apply run first"
+    reason = why_not_by_key(context, version_as_of(versions, entry.complete_to_scn))
+    return f"{reason}: {again}" if reason else ""
+
+
+def snapshot_of(entry: TableEntry) -> str:
+    return f"run `redolake snapshot {entry.table} --replace`"
+
+
+def is_held_at(gap: DeclaredGap, entry: TableEntry) -> bool:
+    """Return whether changes after the gap do not fit the table, most likely because it lacks the gap."""
+    does_not_fit = entry.state == "held" and (entry.error or {}).get("code") == RedoNotUnderstood.__name__
+    return does_not_fit and gap.kind != "snapshot" and entry.position >= gap.start.chain_position.plus(-1)
+
+
+# --- The rows of the gap ----------------------------------------------------------------------------------------------
+
+
+def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
+    """Read which keys the gap's changes name, and those of the transactions that were open at its start."""
+    context, gap = task.context, task.gap
+    tables = dict[TableId, TouchedTable]()
+    for entry in chosen:
+        versions = known_versions(context, entry.table)
+        if versions and entry.complete_to_scn is not None:
+            version, since = version_as_of(versions, entry.complete_to_scn), snapshot_of_incarnation(context, gap, entry)
+            tables[entry.table] = TouchedTable(version, since=since)
+    touched = TouchedRows(tables, object_ids(context, {}))
+    read_dropped(task, touched)
+    windows = task.side.windows.after()
+    for number, window in enumerate(windows):
+        task.report(Progress("", "reading the keys of windows", number, len(windows)))
+        read_window(context, task.side, window, touched)
+    later = list(later_windows(context.landing, gap))
+    if touched.transactions.open and (not later or later[0].start > gap.end.scn) and context.landing.pruned is not None:
+        for one in touched.tables.values():
+            one.refuse("the windows after the gap were pruned, which show whether its transactions have ended")
+    read_ends(context.landing, later, touched)
+    refuse_older(touched)
+    return touched
+
+
+def snapshot_of_incarnation(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> int:
+    """Return the SCN of the table's snapshot, if it is of the gap's incarnation: SCNs of others do not compare. Else -1."""
+    scn = entry.snapshot_scn
+    position = None if scn is None else snapshot_position(context, entry.table, int(scn))
+    return position.scn if position is not None and position.resetlogs_id == gap.start.resetlogs_id else -1
+
+
+def later_windows(landing: Landing, gap: DeclaredGap) -> Iterator[WindowManifest]:
+    """Yield the windows after the gap, in its incarnation: no transaction outlives a RESETLOGS."""
+    of_it = (window for window in landing.windows.each_after(gap.end.chain_position) if window.start >= gap.end.scn)
+    return takewhile(lambda window: window.resetlogs_id == gap.end.resetlogs_id, of_it)
+
+
+def read_dropped(task: Task, touched: TouchedRows) -> None:
+    """Read the rows from before the gap of transactions that were open at its start: the gap has dropped them."""
+    gap, landing = task.gap, task.context.landing
+    if not gap.dropped:
+        return
+    first = ChainPosition(gap.start.resetlogs_id, min(one.start_scn for one in gap.dropped))
+    windows = [w for w in landing.windows.after(first) if w.end_position <= gap.start.chain_position]
+    reached = first.scn
+    for window in windows:
+        reached = window.end if window.start <= reached else reached
+    if not windows or reached < gap.start.scn:
+        for one in touched.tables.values():
+            one.refuse(f"the windows since SCN {first.scn} are gone, in which transactions open at the gap's start began")
+        return
+    names: set[Xid] = {(one.con_id, one.xid) for one in gap.dropped}
+    for window in windows:
+        read_window(task.context, landing, window, touched, names)
+
+
+# --- The tables -------------------------------------------------------------------------------------------------------
+
+
+def close_table(
+    task: Task, entry: TableEntry, touched: TouchedRows, *, reason: str, by: str, spark: Callable[[], Any]
+) -> ClosingTable:
+    """Read the table's touched rows again, and record that it lacks nothing any more."""
+    planned = planned_table(task.context, task.gap, entry)
+    one = touched.tables.get(entry.table)
+    if planned.why_not or one is None:
+        return planned
+    up_to, problem = None, one.why_not
+    if is_held_at(task.gap, entry) and not problem:
+        further, end = with_later_keys(task, touched, entry)
+        problem = why_not_further(touched, further, entry, end)
+        if not problem or entry.position < task.gap.last_position:
+            up_to, one = end, further
+        else:
+            problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held
+    if not problem and up_to is None:
+        problem = open_transactions_of(touched, entry, entry.complete_to_scn)
+    if problem:
+        return replace(planned, why_not=problem, changes=one.changes, keys=len(one.keys))
+    repaired = [repair_part(task, entry.table, part, reason, by, spark, up_to) for part in one.parts()]
+    if not all(found.equal for found in repaired):
+        return replace(planned, why_not="some of the rows that were read again still differ: run it again")
+    closed = closed_table(task, entry, one, repaired, reason, by)
+    task.context.landing.closings.record_closed(closed)
+    return replace(
+        planned,
+        is_closed=True,
+        changes=one.changes,
+        keys=len(one.keys),
+        inserted=closed.inserted,
+        updated=closed.updated,
+        deleted=closed.deleted,
+        applied_scn=max(closed.scns, default=planned.applied_scn),
+    )
+
+
+def open_transactions_of(touched: TouchedRows, entry: TableEntry, scn: int | None) -> str:
+    """Return why a transaction of the gap keeps the table open: AS OF its position, nobody sees its changes."""
+    assert scn is not None
+    found = touched.transactions.open_at(entry.table, int(scn))
+    if not found:
+        return ""
+    name = min(name for _, name in found[0].names)
+    return f"transaction {name} began in the gap, and has not ended by SCN {scn}: run it again after it has"
+
+
+def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry) -> tuple[TouchedTable, ChainPosition]:
+    """Return what a table lacks that is held since the gap: that, and all that has landed since, up to the last batch's end."""
+    last = last_batch(task.context)
+    assert last is not None, "planned_table has looked"
+    known = touched.tables[entry.table]
+    later = TouchedRows({entry.table: TouchedTable(known.version, since=known.since)}, touched.ids)
+    for window in later_windows(task.context.landing, task.gap):
+        if window.end_position <= last.end_position:
+            read_window(task.context, task.context.landing, window, later)
+    found = later.tables[entry.table]
+    keys, changes = known.keys | found.keys, known.changes + found.changes
+    return replace(known, keys=keys, changes=changes, why_not=found.why_not), last.end_position.plus(-1)
+
+
+def why_not_further(touched: TouchedRows, one: TouchedTable, entry: TableEntry, up_to: ChainPosition) -> str:
+    """Return why a held table cannot be brought to the end of the last batch; empty where it can."""
+    if one.why_not:
+        return one.why_not
+    if len(one.keys) > KEYS_AT_ONCE:
+        many = f"{len(one.keys)} rows have changed since it is held, and {KEYS_AT_ONCE} are read again at once"
+        return f"{many}: {snapshot_of(entry)}"
+    if not one.keys:
+        return f"no change of it is known since it is held: run `redolake resume {entry.table}`"
+    return open_transactions_of(touched, entry, up_to.scn)
+
+
+def repair_part(
+    task: Task,
+    table: TableId,
+    keys: Sequence[Mapping[str, str]],
+    reason: str,
+    by: str,
+    spark: Callable[[], Any],
+    up_to: ChainPosition | None,
+) -> RepairedTable:
+    task.report(f"{table}: reading {len(keys)} rows of the gap again")
+    return repair_table(
+        task.context.pipeline,
+        str(table),
+        reason=reason,
+        by=by,
+        keys=keys,
+        cause=f"the declared gap {task.gap.name}",
+        up_to=up_to,
+        source=task.mining.source,
+        spark=spark(),
+        report=task.report,
+    )
+
+
+def closed_table(
+    task: Task, entry: TableEntry, one: TouchedTable, repaired: Sequence[RepairedTable], reason: str, by: str
+) -> ClosedTable:
+    windows = task.side.windows.after()
+    return ClosedTable(
+        gap=task.gap.name,
+        table=str(entry.table),
+        snapshot_scn=None if entry.snapshot_scn is None else int(entry.snapshot_scn),
+        windows=tuple(window.name for window in windows),
+        logs=len({log for window in windows for log in window.logs}),
+        changes=one.changes,
+        keys=len(one.keys),
+        inserted=sum(found.inserted for found in repaired),
+        updated=sum(found.updated for found in repaired),
+        deleted=sum(found.deleted for found in repaired),
+        scns=tuple(found.applied_scn for found in repaired),
+        delta_versions=tuple(found.delta_version for found in repaired),
+        reason=reason,
+        by=by,
+        at=now().isoformat(timespec="seconds"),
+    )

@@ -1,0 +1,84 @@
+"""Remove what the histories of rows say of times before `keep.history`, or show how much that is.
+
+The landing is not concerned: a history is read from itself alone, so it keeps no window (reconcile/needed.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from redolake.apply.delta.log import read_log
+from redolake.config import Pipeline
+from redolake.context import Report, now, open_context, silent
+from redolake.errors import ConfigurationError, Finding
+from redolake.steps.proof.repair import apply_lease_renewed
+from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.spark_session import spark_when_needed
+
+FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be
+
+
+def limit_of(kept: timedelta) -> datetime:
+    """Return the time, by the database's clock, before which nothing need be kept. Its zone is not known, so it is early."""
+    return (now() - kept - FARTHEST_ZONE).replace(tzinfo=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ShorterHistory:
+    """`older` of `rows` rows of a table's history are of times before SCN `begins_at`; None where none is."""
+
+    table: str
+    begins_at: int | None = None
+    older: int = 0
+    rows: int = 0
+    done: bool = False
+
+    def __str__(self) -> str:
+        if self.begins_at is None:
+            return f"{self.table}: its history has nothing that is older"
+        what = f"{self.older} of {self.rows} rows of its history {'were' if self.done else 'are'} of times before"
+        end = "it begins there now, with the rows of then" if self.done else "--execute replaces them by the rows of then"
+        return f"{self.table}: {what} SCN {self.begins_at}; {end}"
+
+
+def prune_histories(
+    pipeline: Pipeline,
+    tables: Sequence[str] | None = None,
+    *,
+    execute: bool = False,
+    spark: Any = None,
+    report: Report = silent,
+) -> tuple[ShorterHistory, ...]:
+    """Raise ConfigurationError without `keep.history` and for a named table without a history, LeaseHeld while a batch runs."""
+    from redolake.job.history_prune import older_history, shorten_history
+
+    kept = pipeline.keep.history
+    if kept is None:
+        raise ConfigurationError([Finding("keep.history", "is not set, so histories are kept for ever", "set it, e.g. `365d`")])
+    with open_context(pipeline) as context:
+        chosen = [(table, context.pipeline.history_target(table)) for table in choose(context.pipeline, tables)]
+        lacking = [str(table) for table, path in chosen if path is None]
+        if lacking and tables:
+            raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
+        paths = {t: (path, context.pipeline.target(t)) for t, path in chosen if path is not None and read_log(path) is not None}
+    found, limit = list[ShorterHistory](), limit_of(kept)
+    with (
+        spark_when_needed(pipeline, spark) as opened,
+        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+    ):
+        for table, (path, target) in paths.items():
+            session = opened.session()
+            if writer is None:
+                cut = older_history(session, path, limit)
+            else:
+                cut = shorten_history(session, path, target, limit, pipeline.name, writer.check)
+            one = ShorterHistory(str(table))
+            if cut is not None:
+                one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, execute)
+            found.append(one)
+            report(str(one))
+    return tuple(found)

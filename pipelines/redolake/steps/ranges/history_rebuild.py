@@ -1,0 +1,290 @@
+"""Rebuild a table's history from an older SCN on, by the redo that has landed, or by archived logs where that is gone.
+
+A copy of the table's version of that SCN is brought on by the job that applies batches, which makes a history of its own beside
+it. If that ends with the live table's rows, it is added to the live history in one commit, as its newest epochs. The stream
+goes on meanwhile: only the last part runs under the apply lease.
+
+From logs, the range up to the first batch whose windows are still there is mined beside the chain (backfill_logs.py) and
+applied as one batch. The one that ends there in the chain has the transactions that were open then, and the landed windows
+continue it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.land import layout
+from redolake.ledger import TableEntry
+from redolake.reconcile.contents import Contents, contents_at
+from redolake.reconcile.lake_place import lake_place
+from redolake.reconcile.ledger import chain_names, reconcile_ledger
+from redolake.reconcile.newest_batches import end_of
+from redolake.reconcile.next_batch import unbroken
+from redolake.reconcile.table_versions import app_id
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.windows import WindowManifest
+from redolake.steps.proof.repair import apply_lease_renewed
+from redolake.steps.ranges.as_of import (
+    check_known,
+    incarnation_at,
+    position_of,
+    remove_left,
+    remove_read,
+    replay,
+    with_contents,
+)
+from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
+from redolake.steps.ranges.shadows import choose, refuse
+from redolake.steps.shared.scn_times import time_written
+from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.table import TableId
+from redolake.values.utc import beside
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRebuild:
+    """What rebuilding a history reads, and did. `began_at` is the SCN from which the history counts until then, None without
+    one; `changes` are the images of rows that it has of the range. `mined` says what is read of archived logs."""
+
+    table: str
+    from_scn: int
+    to_scn: int
+    windows: int
+    rows: int
+    batches: int
+    from_at: str | None = None
+    began_at: int | None = None
+    mined: tuple[str, ...] = ()
+    done: bool = False
+    epochs: int = 0
+    changes: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.table}: from SCN {self.from_scn}{beside(self.from_at, 'by ')} to SCN {self.to_scn}"
+        if self.done:
+            return f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)"
+        read = f"{self.windows} window(s) with {self.rows} change rows of all tables are read, in {self.batches} batch(es)"
+        return ". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it"))
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOfLogs:
+    """A range to mine of archived logs; what is after it has landed."""
+
+    scns: ScnRange
+    planned: PlannedLogs
+
+
+@dataclass(slots=True)
+class Rebuild:
+    """One run. `at` is how far the copy is."""
+
+    pipeline: Pipeline
+    table: TableId
+    spark: Spark
+    report: Report
+    base: Contents
+    since: int
+    at: int
+    name: str
+    batches: int = 0
+    last: BatchSpec | None = None
+
+    @property
+    def copies(self) -> str:
+        return f"{self.pipeline.lake.rstrip('/')}/{layout.lake_copies(self.name)}"
+
+    def begin(self, context: PipelineContext) -> None:
+        from redolake.job.as_of import VersionToRead
+        from redolake.job.history_rebuild import begin_copy
+
+        base, table = self.base, self.table
+        copy = f"{self.copies}/{context.pipeline.table(table).path}"
+        app = app_id(context, table, base.resetlogs_id)
+        version = VersionToRead(table, context.pipeline.target(table), base.version, app, base.complete_to, base.position, copy)
+        begin_copy(self.spark.session(), version, context.name, self.since)
+
+    def bring_to(self, context: PipelineContext, scn: int) -> None:
+        """Apply what landed up to the SCN, in batches of no more rows than others have."""
+        from redolake.job.history_rebuild import bring_on
+
+        manifests = context.landing.windows.after()
+        for end in ends_of(manifests, self.at, scn, self.pipeline.batch.max_rows):
+            self.batches += 1
+            there = replace(self.base, complete_to=self.at)
+            spec = replay(context, {self.table: there}, ChainPosition(there.resetlogs_id, end), manifests, self.name)
+            self.last = self.redirect(context, spec)
+            self.report(f"{self.table}: changes up to SCN {end}")
+            bring_on(self.spark.session(), self.last, self.report)
+            self.at = end
+
+    def apply_logs(self, logs: RangeOfLogs) -> None:
+        """Mine the range, and apply it. Raises ConfigurationError for a transaction whose beginning is older than the range."""
+        from redolake.job.history_rebuild import bring_on
+
+        beside, until = mine_logs(logs.planned), int(logs.scns.end) - 1
+        windows, there = beside.landing.windows.after(), ChainPosition(self.base.resetlogs_id, until)
+        self.batches += 1
+        spec = replay(beside, {self.table: self.base}, there, windows, self.name)
+        refuse(list(objections_to_logs(beside, spec, windows, logs.scns)))
+        self.last = self.redirect(beside, spec)
+        self.report(f"{self.table}: changes up to SCN {until}, from logs")
+        bring_on(self.spark.session(), self.last, self.report)
+        self.at = until
+
+    def redirect(self, context: PipelineContext, spec: BatchSpec) -> BatchSpec:
+        path = context.pipeline.table(self.table).path
+        tasks = tuple(
+            replace(task, target=f"{self.copies}/{path}", history=f"{self.copies}/_history/{path}") for task in spec.tables
+        )
+        return replace(spec, tables=tasks, manifest=f"{spec.manifest.removesuffix('.json')}-{self.batches}.json")
+
+
+def rebuild_history(
+    pipeline: Pipeline,
+    table_name: str,
+    start: str,
+    *,
+    execute: bool = False,
+    from_logs: LogsToRead | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> HistoryRebuild:
+    """Show what rebuilding a table's history from a moment on (values/moment.py) takes, or do it. `first` is the table's last
+    load. With `from_logs`, redo that has not landed any more is mined again. Raises NotReadableAsOf where the table was not, or
+    is not, known then, or where redo since then is missing, and RedoLost where logs of it are.
+
+    A killed run has changed nothing, or everything; what it has left in the lake is removed later."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        table = table_with_history(context, table_name)
+        (entry,) = with_contents(context, [table])
+        at, base = base_of(context, entry, start)
+        manifests = context.landing.windows.after()
+        end = int(entry.position.scn)
+        check_line(entry, base)
+        logs = None if from_logs is None else logs_to_mine(context, table, at, ChainPosition(base.resetlogs_id, end), from_logs)
+        landed_from = at if logs is None else int(logs.scns.end) - 1
+        ends = ends_of(manifests, landed_from, end, context.pipeline.batch.max_rows)
+        read = [m for m in manifests if m.end > landed_from + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
+        name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+        if not ends and logs is None:
+            raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
+        if ends:
+            there = replace(base, complete_to=landed_from)
+            replay(context, {table: there}, ChainPosition(base.resetlogs_id, end), manifests, name)  # raises what is against it
+        batches = len(ends) + (logs is not None)
+        found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
+        found = replace(found, mined=() if logs is None else logs.planned.lines)
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark) as opened:
+            work = Rebuild(pipeline, table, opened, report, base, at, at, name)
+            return run_rebuild(work, found, logs)
+
+
+def logs_to_mine(
+    context: PipelineContext, table: TableId, after: int, end: ChainPosition, given: LogsToRead
+) -> RangeOfLogs | None:
+    """Return what is mined: from the SCN after `after` to the first batch from which on all windows are there; None where they
+    are there from the start. Raises RedoLost where a log of it is missing."""
+    tail = [m for m in unbroken(context.landing.windows.after()) if m.resetlogs_id == end.resetlogs_id]
+    landed = end.scn + 1 if not tail else int(tail[0].start)
+    if landed <= after + 1:
+        return None
+    ends = (end_of(name) for name in chain_names(context))
+    known = [at.scn for at in ends if at.resetlogs_id == end.resetlogs_id and landed <= at.scn <= end.scn]
+    scns = ScnRange(Scn(after + 1), Scn(min(known, default=end.scn + 1)))
+    planned = plan_logs(context, scns, [table], given, silent)
+    if isinstance(planned, Finding):
+        raise ConfigurationError([planned])
+    return RangeOfLogs(scns, planned)
+
+
+def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) -> HistoryRebuild:
+    from redolake.apply.delta.log import load_in, read_log
+    from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
+
+    pipeline, table = work.pipeline, work.table
+    with open_context(pipeline) as context:
+        place, target, path = lake_place(context), context.pipeline.target(table), context.pipeline.history_target(table)
+        app, options = app_id(context, table, work.base.resetlogs_id), context.pipeline.target_options(table)
+    assert path is not None
+    began = goes_back_to(work.spark.session(), path, app)
+    goes_back = began is not None and began <= work.since
+    if goes_back and says_the_same(work.spark.session(), path, target, app, options, found.to_scn):
+        raise Terminal(
+            f"its history goes back to SCN {began} already, and says the same as the table",
+            cure="choose a lower SCN, or leave it as it is",
+            table=table,
+        )
+    log = read_log(target)
+    load = "" if log is None else load_in(log.current_id(app))
+    remove_left(pipeline, place)
+    try:
+        with open_context(pipeline) as context:
+            work.begin(context)
+            if logs is not None:
+                work.apply_logs(logs)
+            work.bring_to(context, found.to_scn)
+        with apply_lease_renewed(pipeline) as writer, open_context(pipeline) as context:
+            reconcile_ledger(context)
+            (now_there,) = with_contents(context, [table])
+            work.bring_to(context, int(now_there.position.scn))
+            assert work.last is not None
+            made = join_history(work.spark.session(), work.last, target, path, load, work.report, writer.check)
+    finally:
+        remove_read(pipeline, place, work.name)
+    return replace(found, to_scn=work.at, began_at=began, done=True, epochs=made.epochs, changes=made.changes)
+
+
+def table_with_history(context: PipelineContext, name: str) -> TableId:
+    (table,) = choose(context.pipeline, [name])
+    if context.pipeline.history_target(table) is None:
+        finding = Finding(name, "has no history", "set `history: changes` or `history: scd2` for it")
+        raise ConfigurationError([finding])
+    return table
+
+
+def base_of(context: PipelineContext, entry: TableEntry, start: str) -> tuple[int, Contents]:
+    """Return the SCN to begin at, and the contents that the table had then."""
+    manifests = context.landing.windows.after()
+    if start.strip() == "first" and entry.snapshot_scn is not None:
+        at = ChainPosition(incarnation_at(entry.snapshot_scn, manifests, [entry]), int(entry.snapshot_scn))
+    else:
+        at = position_of(context, start, manifests, [entry])
+    found = contents_at(context, [entry.table], at)[entry.table]
+    check_known(entry, found, at)
+    assert found is not None, "check_known has refused it"
+    since = int(at.scn) if found.has(at) else found.complete_to
+    return since, replace(found, complete_to=since)
+
+
+def check_line(entry: TableEntry, base: Contents) -> None:
+    """Raise Terminal for a range with a RESETLOGS, which has no redo without a break."""
+    if entry.position.resetlogs_id != base.resetlogs_id:
+        raise Terminal(
+            "the database was opened with RESETLOGS since, and the history of one incarnation cannot be continued in another",
+            cure="rebuild it from an SCN of the present incarnation",
+            table=entry.table,
+        )
+
+
+def ends_of(manifests: Sequence[WindowManifest], after: int, end: int, most: int) -> list[int]:
+    """Return the SCNs at which the batches end: at ends of windows, with no more than `most` rows in each if possible."""
+    ends, rows = list[int](), 0
+    for window in manifests:
+        if window.end <= after + 1 or window.start > end:
+            continue
+        if rows and rows + window.rows > most:
+            ends.append(window.start - 1)
+            rows = 0
+        rows += window.rows
+    return [*(scn for scn in ends if after < scn < end), end] if end > after else []

@@ -1,0 +1,143 @@
+"""Which rows of live tables an old range has touched: the keys in its redo, those of transactions that began before it too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from redolake.context import PipelineContext, Report
+from redolake.host.progress import Progress
+from redolake.land.dictionary import Readings
+from redolake.reconcile.mined_names import mined_names
+from redolake.reconcile.settling import settles_at
+from redolake.reconcile.table_versions import history, known_versions, object_ids, table_task
+from redolake.records.windows import WindowManifest
+from redolake.schema import version_as_of
+from redolake.steps.ranges.logs import bounds_of
+from redolake.steps.ranges.shadows import (
+    TableHistory,
+    find_covering,
+    missing_files,
+    objections,
+    refuse,
+    table_history,
+)
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
+from redolake.values.redo import Operation
+from redolake.values.scn import Scn, ScnRange
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRange:
+    """The range, its windows, and what each table was in it."""
+
+    context: PipelineContext
+    scns: ScnRange
+    windows: Sequence[WindowManifest]
+    histories: Sequence[TableHistory]
+    report: Report
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """The rows that the range touches; `why_not` of the tables that stay as they are, and the transactions that are `cut`."""
+
+    touched: TouchedRows
+    why_not: dict[TableId, str] = field(default_factory=dict)
+    cut: Collection[Xid] = ()
+
+
+def live_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId], report: Report) -> LiveRange:
+    """Return the range with its windows. Raises ConfigurationError unless all of them are there, with the tables' redo."""
+    manifests = context.landing.windows.after()
+    windows = find_covering(manifests, scns, context.landing.pruned)
+    histories = [table_history(context, table, scns) for table in chosen]
+    refuse([objection for one in histories for objection in objections(one, scns, manifests)])
+    refuse(list(missing_files(context, windows)))
+    return LiveRange(context, scns, windows, histories, report)
+
+
+def read_rows(context: PipelineContext, one: LiveRange) -> FoundRows:
+    """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
+    has the chain of the pipeline, also where the range was mined beside it."""
+    why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
+    for past in one.histories:
+        found = touched_table(one, past)
+        if isinstance(found, str):
+            why_not[past.table] = found
+        else:
+            tables[past.table] = found
+    touched = TouchedRows(tables, object_ids(context, {}))
+    for number, window in enumerate(one.windows):
+        one.report(Progress("", "reading the keys of windows", number, len(one.windows)))
+        read_window(one.context, one.context.landing, window, touched, scns=one.scns)
+    return FoundRows(touched, why_not, read_beginnings(context, one, touched))
+
+
+def touched_table(one: LiveRange, past: TableHistory) -> TouchedTable | str:
+    """Return the table with the versions that its changes have in the range; or why its rows cannot be read again."""
+    context, entry = one.context, past.entry
+    known = known_versions(context, past.table)
+    if entry is None or entry.state == "snapshotting" or entry.complete_to_scn is None or not known:
+        return "its snapshot is being read: let it end"
+    if settles_at(context, entry) is not None:
+        return "its chunks were read AS OF several SCNs: let apply run first"
+    now = version_as_of(known, entry.complete_to_scn)
+    if why := why_not_by_key(context, now):
+        return f"{why}: run `redolake snapshot {past.table} --replace`"
+    readings = Readings(context.landing.dictionary)
+    then = history(
+        context, past.versions, one.windows[0].start, one.windows, one.windows[-1].end, readings, as_configured=False
+    )
+    stop = then.hold.at_scn if then.hold is not None else None
+    if stop is not None and stop < one.scns.end:
+        return f"its columns after the DDL at SCN {stop} are not known, which is not followed: end the range there"
+    if then.conflict is not None:
+        return f"its columns in the range are not known: {then.conflict.what}"
+    named = partial(mined_names, context, windows=one.windows, carried=(), readings=readings)
+    task = table_task(context, then, "", "", names=named)
+    return TouchedTable(now, task.versions, task.mined_names)
+
+
+def read_beginnings(context: PipelineContext, one: LiveRange, touched: TouchedRows) -> frozenset[Xid]:
+    """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
+    transactions whose beginning is not there."""
+    sought = cut_transactions(one)
+    older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
+    reached = int(one.scns.start)
+    for window in older:
+        is_next = window.end >= reached and window.resetlogs_id == one.windows[0].resetlogs_id
+        if not sought or not is_next or any(missing_files(context, [window])):
+            break
+        before = ScnRange(Scn(0), one.scns.start)
+        read_window(context, context.landing, window, touched, sought, before)
+        sought -= starts_in(context, window, before)
+        reached = int(window.start)
+    return frozenset(sought)
+
+
+def cut_transactions(one: LiveRange) -> set[Xid]:
+    """Return the transactions that commit in the range, and have no START in it."""
+    begun, found = set[Xid](), set[Xid]()
+    for window in one.windows:
+        for scn, code, name in bounds_by_scn(one.context, window):
+            if code == Operation.START and scn >= one.scns.start:
+                begun.add(name)
+            elif code == Operation.COMMIT and scn in one.scns and name not in begun:
+                found.add(name)
+            elif code != Operation.START:
+                begun.discard(name)
+    return found
+
+
+def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:
+    return {name for scn, code, name in bounds_by_scn(context, window) if code == Operation.START and scn in scns}
+
+
+def bounds_by_scn(context: PipelineContext, window: WindowManifest) -> Iterator[tuple[int, int, Xid]]:
+    rows = sorted(bounds_of(context.landing.windows.files, window), key=lambda row: int(str(row["scn"])))
+    for row in rows:
+        container = None if row["con_id"] is None else int(str(row["con_id"]))
+        yield int(str(row["scn"])), int(str(row["operation_code"])), (container, str(row["xid"]))

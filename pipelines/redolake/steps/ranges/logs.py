@@ -1,0 +1,164 @@
+"""A backfill from archived logs: of a range that was pruned, that lies in a declared gap, or that is to be read once more.
+
+The range is mined beside the chain (mine_range.py). Where a batch of the chain ends at its start, that batch's carry-over has
+the transactions that began earlier; elsewhere no transaction may have begun earlier.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from redolake.context import PipelineContext, Report, open_pipeline_source
+from redolake.errors import Finding
+from redolake.land import layout
+from redolake.land.files import Files
+from redolake.land.parquet import read_columns
+from redolake.reconcile.ledger import last_batch
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.windows import WindowManifest
+from redolake.source import ConnectParams
+from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
+from redolake.steps.ranges.touched_keys import Xid
+from redolake.steps.shared.same_container import read_same_container
+from redolake.values.delivery import RereadRows, RereadValues
+from redolake.values.redo import TRANSACTION_BOUNDS, Operation, Position
+from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.table import TableId
+from redolake.window.recovery_options import in_incarnation
+
+
+@dataclass(frozen=True, slots=True)
+class LogsToRead:
+    """`logs` are files, or folders of files, that the database can read; without any, those that V$ARCHIVED_LOG lists."""
+
+    logs: tuple[str, ...] = ()
+    source: ConnectParams | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLogs:
+    task: RangeToMine
+    plan: RangePlan
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        logs = f"{self.plan.logs} archived log(s), {self.plan.log_bytes:,} bytes"
+        mined = len(self.task.side.windows.names())
+        return (f"mines {len(self.plan.windows)} window(s) from {logs}; {mined} are mined",)
+
+
+def plan_logs(
+    context: PipelineContext,
+    scns: ScnRange,
+    tables: Sequence[TableId],
+    given: LogsToRead,
+    report: Report,
+    until: int | None = None,
+) -> PlannedLogs | Finding:
+    """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
+    is missing."""
+    scns = ScnRange(scns.start, max(scns.end, Scn(until or 0)))
+    offered = files_of(given.logs)
+    with open_pipeline_source(context.pipeline, given.source) as oracle:
+        read_same_container(context, oracle)
+        nowhere = Position(0, 0, Scn(0))
+        task = RangeToMine(context, given.source, context.landing, nowhere, nowhere, tuple(tables), offered, report)
+        facts = task.facts(oracle)
+    start, end = (in_incarnation(int(scn), facts) for scn in (scns.start, Scn(scns.end - 1)))
+    if start is None or end is None:
+        return Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")
+    if start.resetlogs_id != end.resetlogs_id:
+        at = next(one.resetlogs_scn for one in facts.incarnations if one.resetlogs_id == end.resetlogs_id)
+        return Finding("range", f"{scns} crosses a RESETLOGS", f"end the range at SCN {at}, or begin it at SCN {at}")
+    names = hashlib.sha256(" ".join(sorted(map(str, tables))).encode()).hexdigest()[:8]
+    side = context.landing.side_landing(f"{start.chain_position.name}-{scns.end}-{names}")
+    task = replace(task, side=side, start=start, end=replace(end, scn=scns.end))
+    found = plan_range(task, facts)
+    found.check()
+    return PlannedLogs(task, found)
+
+
+def mine_logs(planned: PlannedLogs) -> PipelineContext:
+    """Mine the range, and return the context in which its windows are those of the landing."""
+    mine_range(planned.task)
+    context = planned.task.context
+    return replace(context, landing=context.landing.with_chain_of(planned.task.side))
+
+
+def objections_to_logs(
+    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+) -> Iterator[Finding]:
+    """Yield why a batch over windows mined now would not be right."""
+    for task in spec.tables:
+        if any(isinstance(delivery, RereadRows | RereadValues) for delivery in task.deliveries):
+            what = "its values are read again AS OF the ends of windows, which the database no longer shows"
+            yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
+    yield from cut_transactions(beside, spec, windows, scns)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A transaction that commits in a range; `begun` is None where its START is not in it."""
+
+    name: Xid
+    begun: int | None
+    committed: int
+
+
+def cut_transactions(
+    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+) -> Iterator[Finding]:
+    """Yield the first transaction that commits in the range, and whose changes from before the windows are not known."""
+    known = {(one.con_id, one.xid) for one in spec.open_in}
+    found = [one for one in find_committed(beside, windows, scns) if one.begun is not None or one.name not in known]
+    cut = next((one for one in found if one.begun is None), None)
+    if cut is None:
+        return
+    name = f"a transaction that commits at SCN {cut.committed} ({cut.name[1]})"
+    what = f"{name} began before the range, and its changes are not known"
+    cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
+    start = first_uncut(found, int(scns.start))
+    yield Finding("range", what, f"{cure}, or at SCN {start}, which cuts none" if start < scns.end else cure)
+
+
+def first_uncut(found: Sequence[Committed], start: int) -> int:
+    """Return the first SCN from `start` on that no transaction has its START before and its commit after."""
+    while cut := [one.committed for one in found if (one.begun or 0) < start <= one.committed]:
+        start = max(cut) + 1
+    return start
+
+
+def ends_before(context: PipelineContext, scn: int) -> str:
+    last = last_batch(context, ChainPosition(context_incarnation(context), scn))
+    return "the start of a declared gap" if last is None else str(last.end)
+
+
+def context_incarnation(context: PipelineContext) -> int:
+    end = context.landing.chain_end()
+    return 0 if end is None else end.resetlogs_id
+
+
+def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:
+    """Yield the transactions that commit in the range, as far as the windows show them."""
+    begun = dict[Xid, int]()
+    for window in windows:
+        for row in sorted(bounds_of(beside.landing.windows.files, window), key=lambda row: int(str(row["scn"]))):
+            name, scn = (None if row["con_id"] is None else int(str(row["con_id"])), str(row["xid"])), int(str(row["scn"]))
+            if row["operation_code"] == Operation.START:
+                begun[name] = scn
+                continue
+            start = begun.pop(name, None)
+            if row["operation_code"] == Operation.COMMIT and scn in scns:
+                yield Committed(name, start, scn)
+
+
+def bounds_of(files: Files, window: WindowManifest) -> Iterator[dict[str, object]]:
+    paths = [layout.in_window(window.name, name) for name in window.files]
+    digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
+    for batch in read_columns(files, paths, ("con_id", "xid", "scn", "operation_code"), digests, "run it again"):
+        yield from batch.filter(pc.is_in(batch["operation_code"], pa.array(TRANSACTION_BOUNDS, pa.int32()))).to_pylist()

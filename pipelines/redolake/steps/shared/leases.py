@@ -1,0 +1,134 @@
+"""Renew the apply lease while a job runs; stop the job when another writer takes it.
+
+A job's spec names the lease it was written under. The job itself uses no ledger, so the process that waits for it renews the
+lease.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, held_lease, now, open_context, owner, take_lease
+from redolake.errors import LeaseHeld, LedgerUnavailable
+from redolake.ledger import Lease, Ledger
+from redolake.ledger.entries import LeaseKind, lease_name
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.jobs import Spec
+from redolake.records.loads import SnapshotSpec
+
+APPLY: LeaseKind = "apply"
+RECEIVE: LeaseKind = "receive"  # OpenLogReplicator serves one client at a time
+LOAD: LeaseKind = "load"  # of snapshots: batches leave out the tables that are loaded, and go on
+LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks
+RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most this long after a process dies
+RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
+
+
+def take_apply_lease(context: PipelineContext) -> Lease:
+    return take_lease(context, APPLY, LEASE_SECONDS)
+
+
+def apply_lease(context: PipelineContext) -> AbstractContextManager[Lease]:
+    """Hold the apply lease for a short block of one process."""
+    return held_lease(context, APPLY, LEASE_SECONDS)
+
+
+def kind_of(spec: Spec) -> LeaseKind:
+    return LOAD if isinstance(spec, SnapshotSpec) else APPLY
+
+
+def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
+    """Return the lease the spec was written under; None for a spec that writes no live table."""
+    return None if spec.lease is None else Lease(lease_name(kind_of(spec), context.name), owner(), spec.lease, now())
+
+
+def renew_lease(context: PipelineContext, spec: Spec) -> Lease:
+    """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
+    lease = lease_of(context, spec)
+    return (
+        take_lease(context, kind_of(spec), RENEWED_FOR_SECONDS)
+        if lease is None
+        else context.ledger.renew(lease, RENEWED_FOR_SECONDS)
+    )
+
+
+class LeaseRenewer:
+    """Renews a lease in its own thread until `end` is called or the lease is lost."""
+
+    def __init__(self, ledger: Ledger, lease: Lease, on_loss: Callable[[], None]) -> None:
+        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, RENEWED_FOR_SECONDS), on_loss
+        self._lost: LeaseHeld | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise LeaseHeld if the lease was taken over, expired before it could be renewed, or its thread has died."""
+        if self._lost is not None:
+            raise self._lost
+        if not self._ended.is_set() and not self._thread.is_alive():
+            raise self._lease_lost("the thread that renews it has ended")
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def renew_for(self, seconds: float) -> None:
+        self._lease = self._ledger.renew(self._lease, seconds)
+
+    def _run(self) -> None:
+        while self._lost is None and not self._ended.wait(RENEW_EVERY_SECONDS):
+            self._renew()
+        if self._lost is not None:
+            self._on_loss()
+
+    def _renew(self) -> None:
+        try:
+            self.renew_for(RENEWED_FOR_SECONDS)
+        except LeaseHeld as error:
+            self._lost = error
+        except LedgerUnavailable as error:
+            if now() >= self._lease.expires_at:  # another writer may begin now
+                self._lost = self._lease_lost(error.what)
+        except Exception as error:  # unexpected, so it is unknown whether the next renewal would succeed
+            self._lost = self._lease_lost(f"{type(error).__name__}: {error}")
+
+    def _lease_lost(self, why: str) -> LeaseHeld:
+        cure = "check the ledger's database; the step is tried again"
+        return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
+
+
+@contextmanager
+def receiver_lease(context: PipelineContext) -> Iterator[Callable[[], None]]:
+    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
+    lease = take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)
+    renewer = LeaseRenewer(context.ledger, lease, lambda: None)
+    try:
+        yield renewer.check
+    finally:
+        renewer.end()
+        context.ledger.release_lease(lease)
+
+
+@contextmanager
+def kept_lease(pipeline: Pipeline, spec: Spec, on_loss: Callable[[], None] = lambda: None) -> Iterator[Callable[[], None]]:
+    """Renew the spec's lease while the block runs. Yields a check that raises LeaseHeld once it is lost; the end does too.
+
+    `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing and needs no lease.
+    """
+    with open_context(pipeline) as context:
+        lease = lease_of(context, spec)
+        if lease is None or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
+            yield lambda: None
+            return
+        renewer = LeaseRenewer(context.ledger, lease, on_loss)
+        try:
+            yield renewer.check
+            renewer.end()
+            renewer.renew_for(LEASE_SECONDS)  # the next task may have to queue
+        finally:
+            renewer.end()
+            renewer.check()

@@ -1,0 +1,302 @@
+"""Report where a pipeline is, from the ledger and the landing alone, without Oracle or Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, open_context, open_to_read
+from redolake.ledger import Loss, TableEntry
+from redolake.ledger.reading import LedgerReading, WindowRow
+from redolake.ledger.states import TableState, WindowState
+from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
+from redolake.reconcile.ledger import landed_position, proven_position, reconcile_ledger
+from redolake.reconcile.table_versions import dropped_tables
+from redolake.records.codec import from_body
+from redolake.records.gaps import DeclaredGap, GapKind
+from redolake.records.shown_facts import HistoryFact, StreamFact, StreamsFact
+from redolake.records.split import SplitTransaction
+from redolake.records.windows import RereadRows, single_quote_rows
+from redolake.steps.shared.matched_tables import JOIN
+from redolake.steps.shared.scn_times import end_time, iso
+from redolake.values.table import TableId
+
+LATEST_WINDOWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStatus:
+    """`logs` and `rows` are None until the window has landed. `single_quote_rows` are rows in which LogMiner left the quotes
+    inside a value single. `reread` are the tables whose large objects were read again too late, or could not be."""
+
+    name: str
+    state: WindowState
+    logs: int | None
+    rows: int | None
+    single_quote_rows: int = 0
+    reread: tuple[RereadRows, ...] = ()
+    ends_at: datetime | None = None  # when the source wrote its end SCN
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """`error`, `code`, `where` and `cure` say what holds the table; they are None for a table that is not held. `dropped_at` is
+    the SCN at which it was dropped, where `on_ddl: drop_table: keep` keeps the Delta table."""
+
+    table: str
+    state: TableState
+    complete_to_scn: int | None
+    error: str | None = None
+    code: str | None = None
+    where: Mapping[str, object] | None = None
+    cure: str | None = None
+    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
+    dropped_at: int | None = None
+    listed: bool = True  # in `tables`; a table that is not keeps its Delta table as it is
+    history: HistoryFact | None = None  # by the last batch; None of a table without one, or before it has begun
+
+
+@dataclass(frozen=True, slots=True)
+class LossStatus:
+    """Lost redo. `missing` is the number of missing logs, `since` an ISO time in UTC."""
+
+    code: str
+    what: str
+    where: Mapping[str, object]
+    cure: str
+    step: str  # plan, mine
+    since: str
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class GapTransaction:
+    """A transaction that was open at the start of a declared gap and was dropped there."""
+
+    con_id: int
+    xid: str
+    thread: int
+    start_scn: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGapReport:
+    """`tables` are those that lack the redo of the gap. `split_transactions` is None while no window follows the gap. The
+    source had written `from_scn` at `from_at`, in UTC."""
+
+    kind: GapKind
+    from_scn: int
+    to_scn: int
+    to_incarnation: int
+    reason: str
+    by: str
+    at: str
+    lost: str
+    tables: tuple[str, ...]
+    dropped_rows: int
+    dropped: tuple[GapTransaction, ...]
+    split_transactions: tuple[SplitTransaction, ...] | None = None
+    from_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedTable:
+    """A table that a pattern matches and that came later. It is not captured."""
+
+    table: str
+    seen_scn: int
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoneTable:
+    """A captured table that the dictionary no longer shows since a listing at this SCN."""
+
+    table: str
+    missing_scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`landed_to_scn` is the SCN at which the next window starts; None before the first snapshot. `lacks_ledger`: the ledger is
+    empty and the landing is not; the next run rebuilds it."""
+
+    pipeline: str
+    landed_to_scn: int | None
+    windows: tuple[WindowStatus, ...]
+    tables: tuple[TableStatus, ...]
+    lost: LossStatus | None
+    declared_gaps: tuple[DeclaredGapReport, ...]
+    dropped: tuple[DropReport, ...]
+    open_transactions: int
+    announced: tuple[AnnouncedTable, ...] = ()
+    gone: tuple[GoneTable, ...] = ()
+    lacks_ledger: bool = False
+    landed_to_at: str | None = None  # when the source wrote that SCN, in UTC
+    pruned_to_scn: int | None = None  # windows before it were removed, the last of them at `pruned_at` by `pruned_by`
+    pruned_at: str | None = None
+    pruned_by: str | None = None
+    streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
+    unproved_since_scn: int | None = None  # since when they were received without asking the database
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReport:
+    """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
+
+    name: str
+    start_scn: int
+    end_scn: int
+    logs: int
+    threads: int
+    rows: int
+    hash: str
+    account: Mapping[str, int] | None
+    single_quote_rows: int = 0
+    ends_at: datetime | None = None
+
+
+def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
+    """Return the SCN that each table is complete to now, by OWNER.NAME. Tables without contents are left out."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
+
+
+def read_status(pipeline: Pipeline) -> Status:
+    with open_to_read(pipeline) as context:
+        reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
+        position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
+        last = None if pruned is None else pruned.steps[-1]
+        return Status(
+            pipeline=pipeline.name,
+            landed_to_scn=None if position is None else int(position.scn),
+            landed_to_at=iso(reading.position_at),
+            pruned_to_scn=None if last is None else last.scn,
+            pruned_at=None if last is None else last.at,
+            pruned_by=None if last is None else last.by,
+            windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
+            tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
+            lost=loss_status(reading.loss),
+            declared_gaps=open_gaps(context, reading),
+            dropped=read_open_drops(context),
+            open_transactions=reading.open_count,
+            announced=announced_tables(context),
+            gone=gone_tables(context),
+            lacks_ledger=position is None and proven_position(context) is not None,
+            streams=() if streams is None else streams.streams,
+            unproved_since_scn=None if streams is None else streams.unproved_since,
+        )
+
+
+def read_streams(context: PipelineContext) -> StreamsFact | None:
+    body = context.ledger.fact("streams") if context.pipeline.source.is_stream else None
+    return None if body is None else from_body(StreamsFact, body, "the streams in the ledger")
+
+
+def announced_tables(context: PipelineContext) -> tuple[AnnouncedTable, ...]:
+    _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
+    found = {} if recorded is None else recorded.announced
+    return tuple(AnnouncedTable(table, scn, JOIN.format(table=table)) for table, scn in found.items())
+
+
+def gone_tables(context: PipelineContext) -> tuple[GoneTable, ...]:
+    _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
+    return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
+
+
+def window_status(context: PipelineContext, row: WindowRow) -> WindowStatus:
+    manifest = context.landing.windows.manifest(row.name)
+    quotes = 0 if manifest is None else single_quote_rows(manifest)
+    reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
+    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at)
+
+
+def table_status(context: PipelineContext, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
+    hold = entry.hold
+    return TableStatus(
+        table=str(entry.table),
+        state=entry.state,
+        complete_to_scn=entry.complete_to_scn,
+        error=hold.what,
+        code=hold.code,
+        where=hold.where,
+        cure=hold.cure,
+        complete_to_at=reading.contents_at.get(entry.table),
+        dropped_at=dropped_at,
+        listed=entry.table in context.pipeline.by_id,
+        history=history_fact(reading, entry.table),
+    )
+
+
+def history_fact(reading: LedgerReading, table: TableId) -> HistoryFact | None:
+    fact = reading.facts.get("history", {}).get(str(table))
+    return None if fact is None else from_body(HistoryFact, fact.body, f"the history of {table}")
+
+
+def loss_status(loss: Loss | None) -> LossStatus | None:
+    if loss is None:
+        return None
+    return LossStatus(**loss.error, step=loss.step, since=loss.since.isoformat(timespec="seconds"), missing=len(loss.missing))
+
+
+def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
+    """Return the last landed windows, oldest first."""
+    with open_to_read(pipeline) as context:
+        landed_position(context)  # raises for a landing that is not there
+        landed = context.landing.windows.last(limit)
+        accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
+        times = context.ledger.end_times(manifest.end_position for manifest in landed)
+        return [
+            WindowReport(
+                name=manifest.name,
+                start_scn=manifest.start,
+                end_scn=manifest.end,
+                logs=len(manifest.logs),
+                threads=len({log.thread for log in manifest.logs}),
+                rows=manifest.change_rows,
+                hash=manifest.row_hash,
+                account=accounts.get(manifest.name),
+                single_quote_rows=single_quote_rows(manifest),
+                ends_at=times.get(manifest.end_position),
+            )
+            for manifest in landed
+        ]
+
+
+def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:
+    """Return the declared gaps that some table still lacks, with those tables."""
+    return tuple(
+        gap_report(context, gap, tables, context.landing.gaps.split_by(gap))
+        for gap in reading.gaps
+        if (tables := reading.lacking_tables(gap))
+    )
+
+
+def lacked_gaps(context: PipelineContext) -> list[DeclaredGap]:
+    """Return the declared gaps that some table still lacks."""
+    reading = context.ledger.reading(windows=1)
+    return [gap for gap in reading.gaps if reading.lacking_tables(gap)]
+
+
+def gap_report(
+    context: PipelineContext, gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None
+) -> DeclaredGapReport:
+    return DeclaredGapReport(
+        kind=gap.kind,
+        from_scn=int(gap.start.scn),
+        to_scn=int(gap.end.scn),
+        to_incarnation=gap.end.resetlogs_id,
+        reason=gap.reason,
+        by=gap.by,
+        at=gap.at,
+        lost=gap.lost,
+        tables=tuple(tables),
+        dropped_rows=gap.dropped_rows,
+        dropped=tuple(GapTransaction(t.con_id, t.xid, t.thread, t.start_scn, t.rows) for t in gap.dropped),
+        split_transactions=split,
+        from_at=end_time(context, gap.start.chain_position),
+    )

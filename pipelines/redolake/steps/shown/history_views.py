@@ -1,0 +1,143 @@
+"""Write the statements that make views of the versions of rows, from histories: OWNER.TABLE_versions of each table, and those
+over several tables that pipelines.yml names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redolake.apply.delta.log import DeltaLog, read_log
+from redolake.config import Pipeline
+from redolake.context import open_to_read
+from redolake.errors import ConfigurationError, Finding
+from redolake.steps.ranges.shadows import choose
+from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
+from redolake.steps.shown.views import (
+    NAMES,
+    Engine,
+    Views,
+    header,
+    in_backticks,
+    in_comment,
+    in_quotes,
+    in_text,
+    in_text_of_spark,
+    types_of,
+    union_of,
+    view_name,
+)
+from redolake.values.history_sql import OF_CHANGE, versions_sql
+from redolake.values.table import TableId
+
+COLUMN_ID, KEY_PLACE = "redolake.column_id", "redolake.key"  # in the metadata of Delta's fields (apply/delta/schema.py)
+VERSIONS = "_versions"
+OF_VERSIONS = ("valid_from_scn", "valid_to_scn", "valid_from", "valid_to", "is_current", *OF_CHANGE)
+SPARK_TYPES: Mapping[str, str] = {"integer": "int", "long": "bigint"}  # the others have one name in Delta and Spark SQL
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOf:
+    """The history of a table for a view: its folder, the columns of the table in it, those of the key, and all types."""
+
+    table: TableId
+    path: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    types: tuple[str, ...] = ()
+
+    @property
+    def lake_columns(self) -> tuple[LakeColumn, ...]:
+        return tuple(map(LakeColumn, self.columns, self.types))
+
+
+def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
+    """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
+    ConfigurationError for a named table that has no history, or one that has not begun."""
+    with open_to_read(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
+        paths = {table: context.pipeline.history_target(table) for table in chosen}
+        found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
+    histories = [one for one in found if one is not None]
+    lacking = sorted({*map(str, chosen)} - {str(one.table) for one in histories})
+    if lacking and (tables or not histories):
+        cure = "set `history: changes` or `scd2`; a history begins with the next batch"
+        raise ConfigurationError([Finding(", ".join(lacking), "has no history yet", cure)])
+    unions, left_out = history_unions(pipeline, histories)
+    head = f"-- Versions of rows, by the histories of pipeline {pipeline.name}, for {NAMES[engine]}."
+    text = "\n".join([head, *left_out, *history_statements(histories, engine, unions)]) + "\n"
+    return Views(engine, text, (*(str(one.table) for one in histories), *(union.name for union in unions)))
+
+
+def history_unions(pipeline: Pipeline, histories: Sequence[HistoryOf]) -> tuple[list[Union], list[str]]:
+    """Return the views over the versions of several tables, and comments about those of which a table has no history or was
+    not named. Raises ConfigurationError for one that could not be made."""
+    found, left_out, known = list[Union](), list[str](), {one.table: one for one in histories}
+    for name, view in pipeline.union_views.items():
+        values, versions = view.values(table.id for table in pipeline.tables), f"{name}{VERSIONS}"
+        if lacking := [str(table) for table in values if table not in known]:
+            listed = in_comment(", ".join(lacking))
+            left_out.append(f"-- {in_comment(versions)} is not made: no history of {listed}, or left out.")
+            continue
+        own = next((table for table in known if f"{view_name(table)}{VERSIONS}" == versions), None)
+        if own is not None:
+            what = f"{own} has a view of that name itself"
+            raise ConfigurationError([Finding(versions, what, "give the view over several tables another name")])
+        if versions in pipeline.union_views:
+            what = f"is also the name of a view in `union_views`, which the versions of {name} would replace"
+            raise ConfigurationError([Finding(versions, what, "give one of them another name")])
+        if view.discriminator.lower() in OF_VERSIONS:
+            what = f"each view of versions has a column {view.discriminator} itself"
+            raise ConfigurationError([Finding(versions, what, "give the `discriminator` another name")])
+        members = [Member(table, value, known[table].lake_columns) for table, value in values.items()]
+        found.append(make_union(versions, view, members))
+    return found, left_out
+
+
+def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
+    """Return the columns and the key of a history, by its log and that of the table; None where it has not begun.
+
+    An older epoch may have another key, or the key under another name. The columns of all of them name a row: each
+    change has the row before and after it, so more columns than those of the key do no harm."""
+    log, live = read_log(path), read_log(target)
+    if log is None:
+        return None
+    fields = fields_with_ids(log)
+    keys = {f["metadata"][COLUMN_ID] for one in (log, live) for f in fields_with_ids(one) if KEY_PLACE in f["metadata"]}
+    key = tuple(field["name"] for field in fields if field["metadata"][COLUMN_ID] in keys)
+    types = tuple(SPARK_TYPES.get(str(field["type"]), str(field["type"])) for field in fields)
+    return HistoryOf(table, path, tuple(field["name"] for field in fields), key, types)
+
+
+def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
+    return [] if log is None else [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
+
+
+def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:
+    quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
+    schemas = list(dict.fromkeys((*(one.table.owner.lower() for one in histories), *(union.schema for union in unions))))
+    lines = ["LOAD delta;"] if engine == "duckdb" else []
+    lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
+    for one in histories:
+        owner, name = one.table.owner.lower(), one.table.name.lower()
+        source = {
+            "spark": f"delta.{in_backticks(one.path)}",
+            "duckdb": f"delta_scan({in_text(one.path)})",
+            "trino": f"delta.{in_quotes(owner)}.{in_quotes(f'{name}$history')}",
+        }[engine]
+        if engine == "trino":
+            lines.append(
+                f"CALL delta.system.register_table(schema_name => {in_text(owner)}, "
+                f"table_name => {in_text(f'{name}$history')}, table_location => {in_text(one.path)});"
+            )
+        body = versions_sql(source, one.columns, one.key, quote)
+        lines.append(f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(f'{name}{VERSIONS}')} AS\n{body};")
+
+    def versions_of(table: TableId) -> str:
+        return f"{catalog}{quote(table.owner.lower())}.{quote(f'{table.name.lower()}{VERSIONS}')}"
+
+    text = in_text_of_spark if engine == "spark" else in_text
+    for union in unions:
+        query = union_of(union, versions_of, quote, text, types_of(engine), OF_VERSIONS)
+        lines.append(f"{header(union.schema, union.view, quote, catalog)} AS {query};")
+    return lines

@@ -1,0 +1,86 @@
+"""Count what batches did: rows by kind and by what became of them, DDL, commit times, sizes. From the ledger alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from redolake.config import Pipeline
+from redolake.context import now, open_to_read
+from redolake.errors import ConfigurationError, Finding
+from redolake.ledger.batch_stats import RowStats, clock_difference, table_stats, total
+from redolake.ledger.entries import BatchEntry
+from redolake.records.codec import from_body
+from redolake.records.shown_facts import SourceFact
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class TableStats:
+    """What the batches did to one table; `batches` counts those that changed it or read changes of it."""
+
+    table: str
+    batches: int
+    total: RowStats
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStats:
+    """`landed_at` is when the first of its windows landed: None where the ledger was rebuilt, or it caught up one table."""
+
+    name: str
+    start_scn: int
+    end_scn: int
+    windows: int
+    landed_at: datetime | None
+    applied_at: datetime
+    total: RowStats
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStats:
+    """`tables` by name, `batches` in their order, oldest first."""
+
+    pipeline: str
+    since: datetime
+    total: RowStats
+    tables: tuple[TableStats, ...]
+    batches: tuple[BatchStats, ...]
+
+
+def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> PipelineStats:
+    """Return what the batches of the last `hours` did to the tables; to all of them where none is named. Raises
+    ConfigurationError for a table that the ledger does not have."""
+    since = now() - timedelta(hours=hours)
+    with open_to_read(pipeline) as context:
+        known = {str(entry.table) for entry in context.ledger.tables()}
+        wanted = {str(TableId.parse(name)) for name in tables}
+        check_known(pipeline, wanted - known)
+        batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
+        fact = context.ledger.fact("source")
+    ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
+    found = [(batch, table_stats(batch, clock_difference(ahead), wanted)) for batch in batches]
+    by_table: dict[str, list[RowStats]] = {}
+    for _, changed in found:
+        for table, stats in changed.items():
+            by_table.setdefault(table, []).append(stats)
+    return PipelineStats(
+        pipeline.name,
+        since,
+        total([stats for changed in by_table.values() for stats in changed]),
+        tuple(TableStats(table, len(changed), total(changed)) for table, changed in sorted(by_table.items())),
+        tuple(batch_stats(batch, landed.get(batch.name, (0, None)), changed) for batch, changed in found),
+    )
+
+
+def check_known(pipeline: Pipeline, unknown: Iterable[str]) -> None:
+    if names := sorted(unknown):
+        cure = f"name tables that `redolake status -p {pipeline.name}` lists"
+        raise ConfigurationError([Finding(name, f"the pipeline {pipeline.name} has no such table", cure) for name in names])
+
+
+def batch_stats(batch: BatchEntry, landed: tuple[int, datetime | None], changed: Mapping[str, RowStats]) -> BatchStats:
+    windows, landed_at = landed
+    scns = batch.scns
+    return BatchStats(batch.name, scns.start, scns.end, windows, landed_at, batch.changed_at, total(changed.values()))

@@ -1,0 +1,270 @@
+"""Write the statements that make views of the captured tables in another engine, without deleted rows, as of now or an SCN: one
+of each table, and those over several tables that pipelines.yml names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, open_to_read
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.reconcile.quarantine import open_keys_of
+from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
+from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.spark_session import spark_when_needed
+from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
+from redolake.values.common_type import name_in
+from redolake.values.table import TableId
+from redolake.values.target_options import DELETED
+from redolake.values.utc import beside
+
+Engine = Literal["spark", "duckdb", "trino"]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOf:
+    """One table for a view: the folder of its Delta table, the version to read (None for the newest), whether deleted rows are
+    only marked there."""
+
+    table: TableId
+    path: str
+    version: int | None = None
+    marks_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """`text` are the statements. With `scn`, each view has the version of its table at that SCN."""
+
+    engine: Engine
+    text: str
+    tables: tuple[str, ...]
+    scn: int | None = None
+    at: str | None = None
+
+
+def write_views(
+    pipeline: Pipeline, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None, *, spark: Any = None
+) -> Views:
+    """Return the statements for an engine, with comments that name gaps and keys whose rows are known to be wrong. With a
+    moment, raise NotReadableAsOf for a table that has no version of its SCN."""
+    plan = None if moment is None else plan_read(pipeline, moment, tables)
+    with open_to_read(pipeline) as context:
+        chosen = choose(context.pipeline, tables) if plan is None else list(plan.bases)
+        views = [
+            ViewOf(
+                table,
+                context.pipeline.target(table),
+                None if plan is None else version_of(plan, table),
+                context.pipeline.target_options(table).deletes == "mark",
+            )
+            for table in chosen
+        ]
+        unions = unions_of(context, chosen, plan)
+        left_out = list(left_out_unions(context.pipeline, chosen))
+        listed_now = list(open_keys(context, chosen))
+    of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
+    head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
+    caveats = listed_now if plan is None else caveats_of(pipeline, plan, spark)
+    lines = [head, *left_out, *(f"-- {in_comment(caveat)}" for caveat in caveats), *STATEMENTS[engine](views, unions)]
+    names = (*map(str, chosen), *(union.name for union in unions))
+    return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
+
+
+def caveats_of(pipeline: Pipeline, plan: ReadPlan, spark: Any) -> list[str]:
+    """Return what readers of the plan's tables have to know. Spark is opened only where a table has a quarantine."""
+    from redolake.job.as_of import quarantines_of, wrong_keys_in
+
+    versions, tables = plan.versions, plan.tables
+    if quarantines_of(versions):
+        with spark_when_needed(pipeline, spark) as opened:
+            tables = with_wrong_keys(tables, wrong_keys_in(opened.session(), versions, plan.scn))
+    return [caveat for table in tables for caveat in table.caveats]
+
+
+def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[str]:
+    """Yield how many keys of each table are in quarantine, as far as the last batch or command knew."""
+    for table in tables:
+        if keys := open_keys_of(context, table):
+            yield f"{table}: the rows of {keys} keys in quarantine are known to be wrong: redolake quarantine list {table}"
+
+
+def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
+    """Return the views over several tables of which all are chosen. Raises ConfigurationError for one that could not be made,
+    NotReadableAsOf for a table without contents: a view would lack its rows."""
+    pipeline, found = context.pipeline, list[Union]()
+    for name, view in pipeline.union_views.items():
+        values = view.values(table.id for table in pipeline.tables)
+        if not set(values) <= set(chosen):
+            continue
+        own = next((table for table in chosen if view_name(table) == name), None)
+        if own is not None:
+            what = f"{own} has a view of that name itself"
+            raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
+        scns = {entry.table: int(entry.complete_to_scn or 0) for entry in with_contents(context, list(values))}
+        if plan is not None:
+            scns = {table: plan.bases[table].complete_to for table in values}
+        members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
+        found.append(make_union(name, view, members))
+    return found
+
+
+def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId]) -> Iterator[str]:
+    """Yield a comment for each view over several tables that is not made, as not all of them are chosen: the engine may have an
+    older one."""
+    for name, view in pipeline.union_views.items():
+        lacking = [str(table) for table in view.values(one.id for one in pipeline.tables) if table not in chosen]
+        if lacking:
+            listed = in_comment(", ".join(lacking))
+            yield f"-- {in_comment(name)} is not made, and one made before stays as it is: {listed} left out."
+
+
+def in_comment(text: str) -> str:
+    return " ".join(text.split())
+
+
+def view_name(table: TableId) -> str:
+    return f"{table.owner.lower()}.{table.name.lower()}"
+
+
+def version_of(plan: ReadPlan, table: TableId) -> int:
+    base = plan.bases[table]
+    if table in plan.copies:
+        raise NotReadableAsOf(
+            f"no version of its Delta table is of SCN {plan.scn}, and a view cannot apply changes",
+            cure=f"choose SCN {base.complete_to}, the end of a batch, or use `redolake read --as-of {plan.scn}`",
+            table=table,
+        )
+    return base.version
+
+
+NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
+
+
+def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    def place(view: ViewOf) -> str:
+        version = "" if view.version is None else f" VERSION AS OF {view.version}"
+        return f"delta.{in_backticks(view.path)}{version}"
+
+    return statements(views, unions, in_backticks, place, in_text_of_spark, types_of("spark"))
+
+
+def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    def place(view: ViewOf) -> str:
+        version = "" if view.version is None else f", version = {view.version}"
+        return f"delta_scan({in_text(view.path)}{version})"
+
+    return ["LOAD delta;", *statements(views, unions, in_quotes, place, in_text, types_of("duckdb"))]
+
+
+def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    """Return the statements for the catalog `delta`, in which each table is registered under the name `<table>$delta`."""
+
+    def place(view: ViewOf) -> str:
+        version = "" if view.version is None else f" FOR VERSION AS OF {view.version}"
+        owner, name = in_quotes(view.table.owner.lower()), in_quotes(f"{view.table.name.lower()}$delta")
+        return f"delta.{owner}.{name}{version}"
+
+    registered = [
+        f"CALL delta.system.register_table(schema_name => {in_text(view.table.owner.lower())}, "
+        f"table_name => {in_text(view.table.name.lower() + '$delta')}, table_location => {in_text(view.path)});"
+        for view in views
+    ]
+    made = statements(views, unions, in_quotes, place, in_text, types_of("trino"), "delta.")
+    schemas = len(owners(views, unions))
+    return [*made[:schemas], *registered, *made[schemas:]]
+
+
+STATEMENTS: Mapping[Engine, Callable[[Sequence[ViewOf], Sequence[Union]], list[str]]] = {
+    "spark": of_spark,
+    "duckdb": of_duckdb,
+    "trino": of_trino,
+}
+Text = Callable[[str], str]
+
+
+def types_of(engine: Engine) -> Text:
+    return lambda type_: name_in(engine, type_)
+
+
+def statements(
+    views: Sequence[ViewOf],
+    unions: Sequence[Union],
+    quote: Text,
+    place: Callable[[ViewOf], str],
+    text: Text,
+    type_: Text,
+    catalog: str = "",
+) -> list[str]:
+    schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(owner)};" for owner in owners(views, unions)]
+    by_table = {view.table: view for view in views}
+
+    def view_of(view: ViewOf) -> str:
+        owner, name = view.table.owner.lower(), view.table.name.lower()
+        return f"{header(owner, name, quote, catalog)} AS SELECT * FROM {place(view)}{rows(view, quote)};"
+
+    def query(union: Union) -> str:
+        def source(table: TableId) -> str:
+            return f"{place(by_table[table])}{rows(by_table[table], quote)}"
+
+        return union_of(union, source, quote, text, type_)
+
+    def over_several(union: Union) -> str:
+        return f"{header(union.schema, union.view, quote, catalog)} AS {query(union)};"
+
+    return [*schemas, *map(view_of, views), *map(over_several, unions)]
+
+
+def union_of(
+    union: Union, source: Callable[[TableId], str], quote: Text, text: Text, type_: Text, beside: Sequence[str] = ()
+) -> str:
+    """Return the query of a view over several tables. A column that a table lacks is NULL in its rows; one that is narrower
+    there has the type of the view. `beside` are columns that each source has."""
+    selects = []
+    for one in union.members:
+        own = {column.name.lower(): column for column in one.columns}
+        columns = [column_of(own.get(column.name.lower()), column, quote, type_) for column in union.columns]
+        listed = ", ".join([f"{text(one.value)} AS {quote(union.discriminator)}", *columns, *beside])
+        selects.append(f"SELECT {listed} FROM {source(one.table)}")
+    return "\nUNION ALL ".join(selects)
+
+
+def column_of(own: LakeColumn | None, wanted: LakeColumn, quote: Text, type_: Text) -> str:
+    """Return a table's column as one of the view."""
+    if own == wanted:
+        return quote(wanted.name)
+    value = "NULL" if own is None else quote(own.name)
+    is_cast = own is None or own.type != wanted.type
+    return f"{f'CAST({value} AS {type_(wanted.type)})' if is_cast else value} AS {quote(wanted.name)}"
+
+
+def header(owner: str, name: str, quote: Text, catalog: str) -> str:
+    return f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(name)}"
+
+
+def rows(view: ViewOf, quote: Text) -> str:
+    return f" WHERE NOT {quote(DELETED)}" if view.marks_deleted else ""
+
+
+def owners(views: Sequence[ViewOf], unions: Sequence[Union]) -> list[str]:
+    names = (*(view.table.owner.lower() for view in views), *(union.schema for union in unions))
+    return list(dict.fromkeys(names))
+
+
+def in_backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def in_quotes(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def in_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def in_text_of_spark(text: str) -> str:
+    """Return a text of Spark SQL, in which a backslash escapes and two quotes are the end of one text and another."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,53 @@
+"""What one process reads of one table for its first contents, and how fast."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from redolake.config import Pipeline
+from redolake.context import Report
+from redolake.source import (
+    ConnectParams,
+)
+from redolake.values.chunks import Chunk
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One of several that read chunks of a table at once, each its share."""
+
+    number: int = 0
+    of: int = 1
+
+    def takes(self, chunk: Chunk) -> bool:
+        return chunk.number % self.of == self.number
+
+
+EVERYTHING = Worker()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """What one process reads of one table, AS OF the SCN at which its snapshot was begun.
+
+    `by_itself`: a policy reads it again, within the limits of `resnapshot`. `waits`: it waits for the hours in which chunks may
+    begin. Once `stop` is set, no further chunk is read.
+    """
+
+    pipeline: Pipeline
+    source: ConnectParams | None
+    table: TableId
+    scn: int
+    report: Report
+    worker: Worker = EVERYTHING
+    by_itself: bool = False
+    waits: bool = True
+    stop: threading.Event | None = None
+
+    def seconds_ahead(self, rows: int, begun_at: float) -> float:
+        """Return how long to wait where so many rows came faster than `rows_per_second`."""
+        most = self.pipeline.snapshot_settings(self.table).rows_per_second
+        return 0.0 if most is None else max(0.0, rows / most - (time.monotonic() - begun_at))

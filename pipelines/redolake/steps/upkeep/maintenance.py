@@ -1,0 +1,128 @@
+"""Maintain the Delta tables: OPTIMIZE where there are many small files, VACUUM with a horizon, under the apply lease.
+
+The job has a budget of minutes, so that the next batch waits no longer than that. Tables that were left come first next time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redolake.apply.delta.log import read_log
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, now, open_context, owner, read_result, read_spec, silent, take_lease
+from redolake.errors import Terminal
+from redolake.host import crash
+from redolake.land import layout
+from redolake.ledger import Lease
+from redolake.ledger.entries import lease_name
+from redolake.reconcile.lake_place import lake_place
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.records.codec import decode
+from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
+from redolake.steps.ranges.history_prune import limit_of
+from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
+from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
+from redolake.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMaintenance:
+    """`batch` is the location of the spec; None where no table has contents."""
+
+    batch: str | None
+    tables: tuple[str, ...]
+
+
+@crash.writer
+def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> PreparedMaintenance:
+    """Write the spec of the job: the tables that the last one had no time for, then the others. Raises LeaseHeld while a batch
+    runs, Terminal for a table without contents."""
+    with open_context(pipeline) as context:
+        name, settings, history = uuid.uuid4().hex, pipeline.optimize, pipeline.keep.delta_history
+        reconcile_ledger(context)
+        chosen = choose(context, tables)
+        if not chosen:
+            return PreparedMaintenance(None, ())
+        # Nobody renews the first: it lasts as long as the job may. Loads take it before the apply lease too.
+        loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
+        lease = take_apply_lease(context)
+        spec = MaintenanceSpec(
+            pipeline=context.name,
+            token=name,
+            tables=tuple(task for table in chosen for task in tasks_of(context, table)),
+            manifest=context.landing.files.location(layout.maintenance_manifest(name)),
+            files=settings.files,
+            file_bytes=settings.file_bytes,
+            minutes=settings.minutes,
+            history_hours=None if history is None else int(history.total_seconds() // 3600),
+            lease=lease.token,
+            load_lease=loads.token,
+            lake=lake_place(context),
+            history_from=None if pipeline.keep.history is None else limit_of(pipeline.keep.history).isoformat(),
+        )
+        location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
+        return PreparedMaintenance(location, tuple(map(str, chosen)))
+
+
+def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
+    """Return the named tables, or all with contents: first those for which the last maintenance had no time left."""
+    filled = [e.table for e in context.ledger.tables() if e.complete_to_scn is not None and e.table in context.pipeline.by_id]
+    for name in tables:
+        if TableId.parse(name) not in filled:
+            raise Terminal("the table has no contents, or is none of the pipeline", cure="see `redolake status`", table=name)
+    if tables:
+        return [TableId.parse(name) for name in dict.fromkeys(tables)]
+    left = (context.ledger.fact("maintenance") or {}).get("left", ())
+    return sorted(filled, key=lambda table: str(table) not in left)
+
+
+def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTask]:
+    """Yield the table and its history, if it has begun."""
+    names = tuple(name for name, _ in context.pipeline.target_options(table).properties)
+    yield MaintenanceTask(table, context.pipeline.target(table), names)
+    history = context.pipeline.history_target(table)
+    if history is not None and read_log(history) is not None:
+        yield MaintenanceTask(table, history, names, of=context.pipeline.target(table))
+
+
+def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:
+    """Return what the job did, and let the next writer begin."""
+    with open_context(pipeline) as context:
+        spec = read_spec(context, batch)
+        result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
+        context.ledger.release_lease(renew_lease(context, spec))
+        if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:
+            context.ledger.release_lease(Lease(lease_name(LOAD, context.name), owner(), spec.load_lease, now()))
+        context.ledger.record_fact("maintenance", {"left": list(result.left)})
+        return result
+
+
+def run_maintenance(
+    pipeline: Pipeline, tables: Sequence[str] = (), *, spark: Any = None, report: Report = silent
+) -> MaintenanceResult:
+    """Maintain tables in this process."""
+    prepared = prepare_maintenance(pipeline, tables)
+    if prepared.batch is None:
+        return MaintenanceResult(pipeline.name, ())
+    with opened_spark(pipeline, spark) as session:
+        run_spark_job(pipeline, prepared.batch, session, report)
+    return record_maintenance(pipeline, prepared.batch)
+
+
+def describe_maintenance(found: MaintenanceResult) -> Iterator[str]:
+    """Yield lines for a person."""
+    for one in found.tables:
+        yield f"{one.table}: {table_text(one)}"
+    if found.left:
+        yield f"no time was left for {len(found.left)} table(s), which come first next time: {', '.join(found.left[:8])}"
+    if not found.tables:
+        yield "No table has contents."
+
+
+def table_text(one: MaintainedTable) -> str:
+    if one.error:
+        return one.error
+    return f"{one.files_before} files are {one.files_after} now" if one.optimized else f"{one.files_before} files"

@@ -1,0 +1,183 @@
+"""Prune: remove what `keep` says is too old and nothing needs any more. Files that a promise still needs stay, and are listed
+with it.
+
+The record of what was pruned is written first, under the apply lease; from then on nobody reads the windows and batches before
+it. A removal that is killed is finished by the next prune.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from redolake.config import Pipeline
+from redolake.context import PipelineContext, Report, held_lease, now, open_context, silent
+from redolake.errors import ConfigurationError, Finding
+from redolake.host import crash
+from redolake.land import layout
+from redolake.land.files import Files
+from redolake.land.pruned import PrunedFiles
+from redolake.reconcile import prunable
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.needed import Need, end_of_older, find_needs, text_of
+from redolake.reconcile.pruning import cut_at, make_record
+from redolake.steps.shared.leases import apply_lease
+from redolake.steps.shared.status import lacked_gaps
+from redolake.values.scn import BEFORE_ALL, ChainPosition
+
+LEASE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """What stays although it is older than `keep` says, why, and how that ends."""
+
+    what: str
+    why: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedKind:
+    """`number` files and folders, or rows of the ledger, of one kind; `because` names the setting."""
+
+    kind: str
+    number: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class PruneReport:
+    """The chain begins at `begins_at`, or would; None where nothing of it was ever pruned. `done` is False for a dry run."""
+
+    pipeline: str
+    done: bool
+    begins_at: int | None
+    kinds: tuple[PrunedKind, ...]
+    stays: tuple[Staying, ...]
+
+
+@dataclass(slots=True)
+class Work:
+    """What is to be removed, kind by kind."""
+
+    context: PipelineContext
+    execute: bool
+    report: Report
+    kinds: list[PrunedKind] = field(default_factory=list)
+
+    def take_away(self, kind: str, paths: Iterable[str], because: str, files: PrunedFiles | None = None) -> None:
+        """Count the files and folders, and remove them unless it is a dry run."""
+        found = list(paths)
+        if found:
+            self.kinds.append(PrunedKind(kind, len(found), because))
+            self.report(f"{kind}: {len(found)}")
+        if self.execute:
+            (files or self.context.landing.pruning).remove_all(found)
+
+
+def prune_pipeline(pipeline: Pipeline, *, execute: bool = False, by: str = "", report: Report = silent) -> PruneReport:
+    """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
+    check_horizons(pipeline)
+    with open_context(pipeline) as context, apply_lease(context) if execute else nullcontext():
+        reconcile_ledger(context)
+        needs = find_needs(context)
+        cut, stays = choose_cut(context, needs)
+        if cut is not None and execute:
+            record_cut(context, cut, by)
+        elif execute and context.landing.pruned is not None:
+            context.landing.pruning.complete(context.landing.pruned)
+    with open_context(pipeline) as context:  # from here on it reads what was recorded
+        with apply_lease(context) if execute else nullcontext():
+            left = list(prunable.left_files(context, pipeline.keep.attempts))
+        work = Work(context, execute, report)
+        begins = cut if cut is not None else begins_at(context)
+        if begins is not None:
+            remove_before(work, begins)
+        remove_others(work, left)
+        remove_rows(work, begins)
+        scn = None if begins is None else begins.scn
+        return PruneReport(pipeline.name, execute, scn, tuple(work.kinds), tuple(stays))
+
+
+def check_horizons(pipeline: Pipeline) -> None:
+    """Raise ConfigurationError for a horizon that contradicts another one."""
+    keep = pipeline.keep
+    if keep.landing is not None and keep.replay is not None and keep.landing < keep.replay:
+        what = f"is {text_of(keep.landing)}, and `keep.replay` promises {text_of(keep.replay)}"
+        raise ConfigurationError([Finding(f"{pipeline.name}.keep.landing", what, "make `landing` the longer one")])
+
+
+def begins_at(context: PipelineContext) -> ChainPosition | None:
+    return None if context.landing.pruned is None else context.landing.pruned.position
+
+
+def choose_cut(context: PipelineContext, needs: Sequence[Need]) -> tuple[ChainPosition | None, list[Staying]]:
+    """Return where the chain can begin, None where it can lose nothing, and what stays although it is old enough to go."""
+    if context.pipeline.keep.landing is None:
+        return None, []
+    wanted = end_of_older(context, context.pipeline.keep.landing)
+    stays = [Staying(f"windows from SCN {n.position.scn} on", n.what, n.cure) for n in needs if n.position < wanted]
+    cut = cut_at(context, min([wanted, *(need.position for need in needs)]))
+    return (None if cut is None or cut <= (begins_at(context) or BEFORE_ALL) else cut), stays
+
+
+@crash.writer
+def record_cut(context: PipelineContext, cut: ChainPosition, by: str) -> None:
+    for gap in lacked_gaps(context):
+        context.landing.gaps.split_by(gap)  # what it knows of the windows that go
+    at = now().isoformat(timespec="seconds")
+    context.landing.pruning.write_pruned(make_record(context, cut, at, by))
+
+
+def remove_before(work: Work, cut: ChainPosition) -> None:
+    """Remove what the cut has left behind, also that of an older cut whose removal was killed."""
+    context, because = work.context, "keep.landing"
+    work.take_away("windows", prunable.pruned_windows(context, cut), because)
+    work.take_away("links between windows and batches", prunable.pruned_links(context, cut), because)
+    work.take_away("batches, or files of batches whose rows are still carried", prunable.pruned_batches(context, cut), because)
+    work.take_away("loads of tables that were loaded again", prunable.pruned_loads(context, cut), because)
+    work.take_away("states of split transactions", prunable.passed_splits(context), because)
+    with held_lease(context, "capture", LEASE_SECONDS) if work.execute else nullcontext():
+        gone = prunable.pruned_readings(context, cut)
+        contents = prunable.pruned_contents(context, set(gone)) if gone else set()
+        work.take_away("dictionary readings", map(context.landing.dictionary.file_of, gone), because)
+        work.take_away("dictionary contents", map(layout.dictionary_content, sorted(contents)), because)
+
+
+def remove_others(work: Work, left: Sequence[str]) -> None:
+    context, keep = work.context, work.context.pipeline.keep
+    work.take_away("files of killed attempts", left, "keep.attempts")
+    if keep.snapshots is not None:
+        work.take_away("files of snapshots", prunable.loaded_snapshots(context, keep.snapshots), "keep.snapshots")
+    if keep.proofs is not None:
+        work.take_away("results of comparisons", prunable.old_proofs(context, keep.proofs), "keep.proofs")
+    if keep.shadows is not None:
+        lake = Files(context.pipeline.lake, public=True)
+        work.take_away("backfills", prunable.old_backfills(context, keep.shadows), "keep.shadows")
+        work.take_away("shadow tables' folders", prunable.old_shadows(lake, keep.shadows), "keep.shadows", PrunedFiles(lake))
+
+
+def remove_rows(work: Work, begins: ChainPosition | None) -> None:
+    """Remove rows of the ledger about what is no longer in the landing."""
+    horizon = work.context.pipeline.keep.ledger
+    if horizon is None:
+        return
+    number = work.context.ledger.forget_pruned(begins or BEFORE_ALL, now() - horizon, dry_run=not work.execute)
+    if number:
+        work.kinds.append(PrunedKind("rows of the ledger", number, "keep.ledger"))
+
+
+def describe_pruned(found: PruneReport) -> Iterator[str]:
+    """Yield lines for a person."""
+    if not found.kinds and not found.stays:
+        yield "Nothing is too old: `keep` in pipelines.yml says how long what stays."
+    for kind in found.kinds:
+        yield f"{'removed' if found.done else 'would go'}: {kind.number} {kind.kind} ({kind.because})"
+    if found.begins_at is not None and found.kinds:
+        yield f"the chain {'begins' if found.done else 'would begin'} at SCN {found.begins_at}"
+    for one in found.stays:
+        yield f"stays: {one.what}, because {one.why}. To change that: {one.cure}"
+    if found.kinds and not found.done:
+        yield "Nothing is done yet; --execute does it"
