@@ -44,6 +44,20 @@ print(sorted(name for name in dags if name.startswith("shop_")))
 """
 
 
+SHOW_DAGS = """
+import json, os
+from pathlib import Path
+from airflow import plugins_manager
+from airflow.dag_processing.dagbag import BundleDagBag
+plugins_manager.ensure_plugins_loaded()
+import redolake
+folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
+bag = BundleDagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+errors = {**bag.import_errors, **plugins_manager.get_import_errors()}
+print(json.dumps({"dags": sorted(bag.dag_ids), "errors": errors, "package": redolake.__file__}))
+"""
+
+
 def run(*command: str, folder: Path, **more: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("AIRFLOW")}
     done = subprocess.run(command, cwd=folder, env={**kept, **more}, capture_output=True, text=True, check=False)
@@ -237,3 +251,23 @@ def test_airflow_imports_the_dag_file_from_the_installed_package(installed: Path
 
     parts = {"apply", "capture", *STARTED_BY_HAND}
     assert output.splitlines()[-1] == str(sorted(f"shop_{name}" for name in parts))
+
+
+@pytest.mark.airflow
+def test_another_teams_package_called_pipelines_is_imported_beside_redolake(installed: Path, tmp_path: Path) -> None:
+    home, dags = tmp_path / "airflow", tmp_path / "airflow" / "dags"
+    (dags / "pipelines").mkdir(parents=True)
+    (dags / "pipelines" / "__init__.py").write_text("")
+    (dags / "pipelines" / "common.py").write_text("NAME = 'theirs'")
+    (dags / "theirs.py").write_text("from airflow.sdk import DAG\nfrom pipelines.common import NAME\ndag = DAG(NAME)")
+    shutil.copy(ROOT / "dags" / "redolake_dags.py", dags)
+    shutil.copytree(ROOT / "plugins", home / "plugins", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pipelines.yml").write_text(SETTINGS.format(folder=tmp_path))
+    airflow = {"AIRFLOW_HOME": str(home), "REDOLAKE_CONFIG": str(tmp_path / "pipelines.yml")}
+
+    shown = run(str(installed / "python"), "-c", SHOW_DAGS, folder=tmp_path, **airflow)
+
+    found = json.loads(shown.splitlines()[-1])
+    assert found["errors"] == {}
+    assert found["package"].startswith(str(installed.parent)), "a file of the plugins folder would be imported in its place"
+    assert {"theirs", "shop_capture", "shop_apply"} <= set(found["dags"])

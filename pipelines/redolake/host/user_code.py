@@ -139,6 +139,10 @@ def load(function: str, digest: str) -> Function:
             found = getattr(import_again(module), name, None)
     except TimeIsUp:
         raise UserCodeHangs(function, f"cannot be imported: it has not ended after {SECONDS:g} seconds") from None
+    except ModuleNotFoundError as error:
+        # Our package's first name; a module of the users' own may have it.
+        named = " (Redolake's package is called redolake)" if (error.name or "").split(".")[0] == "pipelines" else ""
+        raise UserCodeFailed(function, f"cannot be imported: ModuleNotFoundError{named}") from None
     except BaseException as error:
         raise UserCodeFailed(function, f"cannot be imported: {type(error).__name__}") from None
     if digest_of(function) != digest:

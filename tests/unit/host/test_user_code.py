@@ -210,7 +210,14 @@ def test_code_in_an_archive_is_found_as_spark_carries_it_to_its_workers(
     assert call("zipped_code:n", digest_of("zipped_code:n"), ROWS, NUMBER)[0].to_pylist() == [7, 7, 7]
 
 
-@pytest.mark.parametrize(("text", "why"), [("def f(:", "SyntaxError"), ("import no_such_module", "ModuleNotFoundError")])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def f(:", "SyntaxError"),
+        ("import no_such_module", "ModuleNotFoundError"),
+        ("from pipelines.lake import lake", r"ModuleNotFoundError \(Redolake's package is called redolake\)"),
+    ],
+)
 def test_code_that_cannot_be_imported_is_named_with_the_class_of_the_error(package: Path, text: str, why: str) -> None:
     (package / "bad.py").write_text(text)
     with pytest.raises(UserCodeFailed, match=f"cannot be imported: {why}"):
