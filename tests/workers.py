@@ -109,6 +109,7 @@ SLOW = (
     "tests/integration/test_approvals.py",
     "tests/integration/test_object_store.py",
     "tests/integration/test_init.py",
+    "tests/integration/test_many_cores.py",
     "tests/integration/test_doctor.py",
     "tests/integration/test_redo_dictionary.py",
     "tests/oracle/test_chain.py",

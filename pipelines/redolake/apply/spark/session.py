@@ -27,11 +27,9 @@ DELTA = {
 }
 # A Connect client may set these too; DELTA and SERVER only take effect where the server is started.
 SESSION = {
-    "spark.databricks.delta.snapshotPartitions": "2",
     # `verify` reads the version of its SCN, however old. It reports files that VACUUM has removed.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.databricks.delta.merge.materializeSource": "none",  # the executors keep the net change already
-    "spark.sql.shuffle.partitions": "2",
     # Spark formats every query's plan for the UI, also without a UI; the simple format costs least.
     "spark.sql.ui.explainMode": "simple",
     # Spark infers further filters for each pair of columns: 340 of 400 s of planning for 1,000 columns, for nothing.
@@ -39,6 +37,10 @@ SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
+SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
+FEWEST_TASKS = 2
+SPLITS = re.compile(r"\bsplits=(?:Some\()?(\d+)")
 # One changed bit in a page of a Parquet file may decode to another value without an error. Settings of a session are Hadoop's
 # too.
 VERIFY_PAGES = "parquet.page.verify-checksum.enabled"
@@ -71,11 +73,7 @@ FOR_FEW_ROWS = {
     "spark.sql.adaptive.enabled": ("true", "false"),
 }
 # Each task reads its plan again, which takes longer than to read few rows.
-ONE_TASK = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
+ONE_TASK = {SHUFFLE: "1", "spark.sql.files.minPartitionNum": "1", SNAPSHOT: "1"}
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -125,6 +123,7 @@ def open_session(
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
         fix(session)
+        follow_cores(session)
         return session
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
@@ -140,7 +139,26 @@ def open_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     fix(session)
+    follow_cores(session)
     return session
+
+
+def follow_cores(session: SparkSession) -> None:
+    """Let shuffles and Delta's states have as many tasks as Spark has cores, but where pipelines.yml, spark-submit or the
+    server has set a number."""
+    chosen = session.conf.getAll  # what was set, without Spark's defaults
+    if free := [name for name in (SHUFFLE, SNAPSHOT) if name not in chosen]:
+        tasks = str(max(FEWEST_TASKS, cores(session)))
+        for name in free:
+            session.conf.set(name, tasks)
+
+
+def cores(session: SparkSession) -> int:
+    """Return how many tasks Spark gives to what has no partitions of its own: its cores, or `spark.default.parallelism`. A
+    Connect client learns it from a plan only."""
+    (plan,) = session.sql("EXPLAIN SELECT * FROM range(1000000)").collect()
+    found = SPLITS.search(plan[0])
+    return int(found[1]) if found else FEWEST_TASKS
 
 
 def keep_values_out_of_logs() -> None:

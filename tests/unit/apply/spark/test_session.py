@@ -13,6 +13,7 @@ from redolake.apply.spark.session import (
     EXECUTOR_JAVA_OPTIONS,
     JAVA_OPTIONS,
     LOGGING_ON_HOSTS,
+    follow_cores,
     logging_option,
     plan_for_few_rows,
     spark_conf,
@@ -47,6 +48,7 @@ def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipel
     for name in ("appName", "master", "config"):
         getattr(builder, name).return_value = builder
     builder.getOrCreate.return_value.conf = SimpleNamespace(get=FIXED.get, set=mock.Mock(), getAll={}, unset=mock.Mock())
+    builder.getOrCreate.return_value.sql.return_value.collect.return_value = [(PLAN,)]
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
     monkeypatch.setattr(session, "spark_jars", lambda *places: [f"jar of {place}" for place in places])
     monkeypatch.setattr(session, "prepare_this_process", lambda: None)
@@ -61,6 +63,28 @@ def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipel
         session.S3["spark.hadoop.fs.s3.impl"],
     )
     builder.master.assert_called_once_with("local[1]")
+
+
+PLAN = "== Physical Plan ==\n*(1) Range (0, 1000000, step=1, splits=64)\n"
+
+
+@pytest.mark.parametrize(
+    ("plan", "chosen", "tasks"),
+    [
+        (PLAN, {}, {"shuffle": "64", "state": "64"}),
+        (PLAN.replace("64", "1"), {}, {"shuffle": "2", "state": "2"}),
+        (PLAN, {session.SHUFFLE: "400"}, {"state": "64"}),
+        (PLAN, {session.SHUFFLE: "200", session.SNAPSHOT: "50"}, {}),
+        ("another form of the plan", {}, {"shuffle": "2", "state": "2"}),
+    ],
+)
+def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, chosen: dict[str, str], tasks: dict[str, str]) -> None:
+    spark, names = mock.Mock(), {"shuffle": session.SHUFFLE, "state": session.SNAPSHOT}
+    spark.conf.getAll, spark.sql.return_value.collect.return_value = chosen, [(plan,)]
+
+    follow_cores(spark)
+
+    assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
 
 
 class EndedSession:
