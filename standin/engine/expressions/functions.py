@@ -244,12 +244,17 @@ def _add_months(frame: Frame, value: Any, months: Any) -> datetime:
 
 
 def _instr(frame: Frame, value: Any, part: Any, start: Any = 1, nth: Any = 1) -> int:
-    text, at = to_text(value, frame.nls), int(start) - 1
-    for _ in range(int(nth)):
-        at = text.find(str(part), at) + 1
-        if not at:
-            return 0
-    return at
+    """Return where the part stands for the nth time; a negative `start` looks backwards from there, counted from the end."""
+    text, wanted, first = to_text(value, frame.nls), str(part), int(start)
+    begins = [at + 1 for at in range(len(text)) if text.startswith(wanted, at)]
+    last = len(text) + first + 1
+    found = [at for at in begins if at >= first] if first > 0 else [at for at in reversed(begins) if at <= last]
+    return found[int(nth) - 1] if first and len(found) >= int(nth) else 0
+
+
+def _replace(frame: Frame, value: Any, part: Any, by: Any = None) -> str | None:
+    text = None if value is None else to_text(value, frame.nls)
+    return text.replace(str(part), str(by or "")) or None if text is not None and part is not None else text
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
@@ -418,7 +423,7 @@ FUNCTIONS: dict[str, Function] = {
     "RTRIM": Function(lambda frame, v, c=" ": _trim(frame, v, c, side="right"), _TEXT),
     "LPAD": Function(lambda frame, *a: _pad(frame, *a, left=True), _TEXT),
     "RPAD": Function(lambda frame, *a: _pad(frame, *a, left=False), _TEXT),
-    "REPLACE": Function(lambda frame, v, a, b=None: to_text(v, frame.nls).replace(a, b or "") or None, _TEXT, nulls=True),
+    "REPLACE": Function(_replace, _TEXT, nulls=True),
     "CONCAT": Function(lambda frame, *a: "".join(to_text(v, frame.nls) for v in a if v is not None) or None, _TEXT, nulls=True),
     "INSTR": Function(_instr, _NUMBER),
     "CHR": Function(lambda frame, v: chr(int(v)), datatypes.text_info(1)),

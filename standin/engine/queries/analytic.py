@@ -18,19 +18,26 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.transforms import eliminate_join_marks
 
 from standin.engine.expressions.frame import Frame
 from standin.engine.queries.access import conjuncts, is_rownum_limit
 from standin.engine.queries.inference import UNKNOWN, Sources, infer_columns
-from standin.engine.queries.oracle_types import TOO_EXACT, duck_table, oracle_batches, type_for_cast, with_known_types
+from standin.engine.queries.meaning import MACROS, with_oracles_meaning
+from standin.engine.queries.oracle_types import (
+    TOO_EXACT,
+    check_digits,
+    duck_table,
+    oracle_batches,
+    with_known_types,
+)
 from standin.engine.queries.policies import as_seen
 from standin.engine.queries.relations import Relation, relation_of, snapshot_scn, unarchived
 from standin.engine.sessions.catalog import ViewRows
 from standin.engine.sessions.environment import context
 from standin.engine.sessions.session import EngineSession
 from standin.engine.text.parse import KEPT_TREES, identifier, parse_for_duckdb
-from standin.engine.types import datatypes
 from standin.interface import ColumnInfo, OraError
 from standin.zones import Zoned
 
@@ -39,21 +46,7 @@ _BOUND = (exp.Placeholder, exp.CurrentTimestamp, exp.Systimestamp, exp.CurrentDa
 _FEW_ROWS, _KEPT_RESULTS = 200, 1000
 # Equal values of these types are shown alike; with time zones that is not so.
 _ONE_TEXT = frozenset({NoneType, str, int, Decimal, bytes, datetime})
-_UNITS = {  # of TRUNC of a date
-    "DD": "day", "DDD": "day", "J": "day", "MM": "month", "MON": "month", "MONTH": "month", "YYYY": "year", "YEAR": "year",
-    "YY": "year", "Q": "quarter", "HH": "hour", "HH24": "hour", "MI": "minute",
-}  # fmt: skip
 _MARK = re.compile(r"redolake_bind_(\d+)_")
-_MACROS = (
-    "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
-    "THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') ELSE CAST(x AS VARCHAR) END",
-    # DuckDB would round to the decimals of the type. A number in text may also have an exponent.
-    "CREATE MACRO ora_number(x) AS CASE WHEN regexp_matches(CAST(x AS VARCHAR), '[.][0-9]{10}[0-9]*[1-9]|[eE]') "
-    "THEN error('ORA-03001') ELSE x END",
-    "CREATE MACRO ora_divide(a, b) AS CASE WHEN b = 0 THEN error('ORA-01476') ELSE a / b END",
-    "CREATE MACRO ora_concat(a, b) AS nullif(concat(ora_text(a), ora_text(b)), '')",
-)
-
 
 Input = tuple[str, tuple[ColumnInfo, ...], tuple[tuple[Any, ...], ...]]  # a name, its columns, its rows
 
@@ -207,8 +200,10 @@ def _translation(text: str, shapes: tuple[Shape, ...]) -> _Translation:
 def _connection(tables: Sequence[Input] = ()) -> duckdb.DuckDBPyConnection:
     """Return a new connection, with names of its own, over these tables: a result in use blocks its connection."""
     connection = _database().cursor()
-    for name, columns, rows in tables:
-        connection.register(name, duck_table(list(enumerate(columns)), rows))
+    given = {name: duck_table(list(enumerate(columns)), rows) for name, columns, rows in tables}
+    check_digits(given.values())
+    for name, table in given.items():
+        connection.register(name, table)
     return connection
 
 
@@ -216,7 +211,7 @@ def _connection(tables: Sequence[Input] = ()) -> duckdb.DuckDBPyConnection:
 def _database() -> duckdb.DuckDBPyConnection:
     """Open the in-memory database, which takes a hundred times as long as a connection. One thread keeps the order of rows."""
     database = duckdb.connect(config={"threads": 1, "preserve_insertion_order": True})
-    for macro in _MACROS:
+    for macro in MACROS:
         database.execute(macro).fetchall()
     return database
 
@@ -322,7 +317,7 @@ def _normalised(text: str) -> exp.Expression:
                 break
         if isinstance(fetch := select.args.get("limit"), exp.Fetch):
             select.set("limit", exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
-    return _rewritten(tree, _translated)
+    return _rewritten(tree, with_oracles_meaning)
 
 
 def _rewritten(tree: exp.Expression, change: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
@@ -350,39 +345,6 @@ def _limit_by_rownum(select: exp.Select) -> None:
         select.set("limit", exp.Limit(expression=limit))
 
 
-def _translated(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.Cast) and "oracle" not in node.args["to"].meta:
-        to = exp.DataType.build(type_for_cast(node.args["to"]), dialect="duckdb")
-        type_ = datatypes.type_of_cast(node.args["to"])
-        to.meta["oracle"] = datatypes.info_of_type("", type_)
-        is_free = type_.name == "NUMBER" and type_.precision is None and type_.scale is None
-        return exp.Cast(this=_unrounded(node.this) if is_free else node.this, to=to)
-    if isinstance(node, exp.DPipe):
-        return exp.Anonymous(this="ora_concat", expressions=[node.this, node.expression])
-    if isinstance(node, exp.ToChar) and node.args.get("format") is None:
-        return exp.Anonymous(this="ora_text", expressions=[node.this])
-    if isinstance(node, exp.ToChar) and node.args["format"].name.upper() in ("TM9", "TM"):
-        return exp.Anonymous(this="ora_text", expressions=[node.this])
-    if isinstance(node, exp.ToNumber) and node.args.get("format") is None:
-        return exp.Cast(this=_unrounded(node.this), to=exp.DataType.build("DECIMAL(38,10)", dialect="duckdb"))
-    if isinstance(node, exp.DateTrunc):
-        unit = _UNITS.get(node.args["unit"].name.upper())
-        if unit is None:
-            raise OraError(3001, f"unimplemented feature: TRUNC to {node.args['unit'].name} here")
-        return exp.Anonymous(this="date_trunc", expressions=[exp.Literal.string(unit), node.this])
-    if isinstance(node, exp.Div):
-        return exp.Anonymous(this="ora_divide", expressions=[node.this, node.expression])
-    if isinstance(node, exp.StrToTime | exp.StrToDate) and isinstance(node.this, exp.Null):
-        return exp.cast(exp.Null(), "TIMESTAMP", dialect="duckdb")
-    if isinstance(node, exp.Column) and identifier(node.this) == "ROWNUM":
-        return exp.Anonymous(this="row_number() over", expressions=[])
-    return node
-
-
-def _unrounded(number: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this="ora_number", expressions=[number])
-
-
 def _template(tree: exp.Expression) -> tuple[str, tuple[exp.Expression, ...]]:
     """Return the SQL with a numbered mark in place of each bind, time or context value, and their nodes."""
     nodes: list[exp.Expression] = []
@@ -393,7 +355,10 @@ def _template(tree: exp.Expression) -> tuple[str, tuple[exp.Expression, ...]]:
         nodes.append(node)
         return exp.Var(this=f"redolake_bind_{len(nodes) - 1}_")
 
-    return str(_rewritten(tree, marked).sql("duckdb", copy=False)), tuple(nodes)
+    try:
+        return str(_rewritten(tree, marked).sql("duckdb", copy=False, unsupported_level=ErrorLevel.RAISE)), tuple(nodes)
+    except UnsupportedError as error:
+        raise OraError(3001, f"unimplemented feature: {error}") from None
 
 
 def _is_bound(node: exp.Expression) -> bool:

@@ -17,14 +17,15 @@ _KEEP_TYPE = (exp.Max, exp.Min, exp.Coalesce, exp.Upper, exp.Lower, exp.Nullif)
 
 
 def infer_columns(query: exp.Expression, sources: Sources) -> tuple[ColumnInfo, ...]:
-    """Return the columns of a query. A set operation has those of its first part."""
+    """Return the columns of a query. A set operation has its first part's, but a NUMBER for all values of both."""
     known = dict(sources)
     with_ = query.args.get("with_")
     if with_ is not None:
         for cte in with_.expressions:
             known[identifier(cte.args["alias"])] = infer_columns(cte.this, known)
     if isinstance(query, exp.SetOperation):
-        return infer_columns(query.this, known)
+        parts = infer_columns(query.this, known), infer_columns(query.expression, known)
+        return tuple(map(_of_both, *parts)) if len(parts[0]) == len(parts[1]) else parts[0]
     if isinstance(query, exp.Subquery):
         return infer_columns(query.this, known)
     if not isinstance(query, exp.Select):
@@ -39,6 +40,11 @@ def infer_columns(query: exp.Expression, sources: Sources) -> tuple[ColumnInfo, 
         else:
             columns.append(replace(_infer(node, inputs), name=_name(node)))
     return tuple(columns)
+
+
+def _of_both(first: ColumnInfo, second: ColumnInfo) -> ColumnInfo:
+    same = (first.type, first.precision, first.scale) == (second.type, second.precision, second.scale)
+    return replace(NUMBER, name=first.name) if first.type == "NUMBER" and not same else first
 
 
 def _name(node: exp.Expression) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from standin.engine.types.values import number_text
 from standin.interface import ColumnInfo, OraError
 
 TOO_EXACT = "a NUMBER with more than 10 decimals, or 28 digits before them, in a query over several tables or rows"
-_FREE_NUMBER = pa.decimal128(38, 10)
+_FREE_NUMBER, _WIDE_INTEGER = pa.decimal128(38, 10), pa.decimal128(38, 0)
 
 
 def duck_table(columns: Sequence[tuple[int, ColumnInfo]], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
@@ -25,20 +25,27 @@ def duck_table(columns: Sequence[tuple[int, ColumnInfo]], rows: Sequence[tuple[A
     arrays = {}
     for position, info in columns:
         values = [row[position] for row in rows]
-        if info.type == "NUMBER" and pa.types.is_string(arrow_type(info)):
+        if info.type == "NUMBER" and (pa.types.is_string(arrow_type(info)) or arrow_type(info) == _WIDE_INTEGER):
             arrays[info.name] = _numbers(values)
         else:
             arrays[info.name] = arrow_column(info, values)
     return pa.table(arrays or {"ONE": pa.nulls(len(rows))})
 
 
+def check_digits(tables: Iterable[pa.Table]) -> None:
+    """Raise ORA-03001 where decimals could meet an integer of more than 28 digits: DuckDB would round them to its scale."""
+    scales = {field.type.scale: field.type for table in tables for field in table.schema if pa.types.is_decimal(field.type)}
+    if scales.get(0) == _WIDE_INTEGER and max(scales) > 0:
+        raise OraError(3001, f"unimplemented feature: {TOO_EXACT}")
+
+
 def _numbers(values: list[Any]) -> pa.Array:
     present = [v for v in values if v is not None]
     if all(isinstance(v, int) for v in present):
-        small = all(-(2**63) <= v < 2**63 for v in present)
-        if small:
+        if all(-(2**63) <= v < 2**63 for v in present):
             return pa.array(values, pa.int64())
-        return pa.array([None if v is None else Decimal(v) for v in values], pa.decimal128(38, 0))
+        fits = all(-(10**28) < v < 10**28 for v in present)
+        return pa.array([None if v is None else Decimal(v) for v in values], _FREE_NUMBER if fits else _WIDE_INTEGER)
     try:
         return pa.array([None if v is None else Decimal(v) for v in values], _FREE_NUMBER)
     except pa.ArrowInvalid:
@@ -89,6 +96,8 @@ def oracle_batches(result: pa.Table, infos: Sequence[ColumnInfo]) -> Iterator[pa
 
 def _as_oracle(column: pa.Array, info: ColumnInfo) -> pa.Array:
     wanted, given = arrow_type(info), column.type
+    if pa.types.is_interval(given) or pa.types.is_duration(given):
+        raise OraError(3001, "unimplemented feature: a DATE minus a DATE, in a query over several tables or rows")
     if given == wanted or pa.types.is_null(given):
         return column.cast(wanted) if pa.types.is_null(given) else column
     if info.type == "NUMBER" and pa.types.is_string(wanted):
