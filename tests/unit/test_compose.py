@@ -42,6 +42,33 @@ def test_a_service_has_a_pinned_image_a_health_check_and_files_that_exist(name: 
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "open to other machines"
 
 
+AIRFLOW_DATABASE = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC"}
+SPARK: set[str] = set()
+TOKENS, SOURCE = {"AIRFLOW__API_AUTH__JWT_SECRET"}, {"AIRFLOW_CONN_ORACLE_SHOP"}
+LEDGER, STORE = {"AIRFLOW_CONN_REDOLAKE_LEDGER"}, {"AWS_SECRET_ACCESS_KEY"}
+NEEDS = {
+    "oracle": {"ORACLE_PASSWORD"},
+    "postgres": {"POSTGRES_PASSWORD"},
+    "minio": {"MINIO_ROOT_PASSWORD"},
+    "setup": AIRFLOW_DATABASE | STORE,
+    "airflow-api": AIRFLOW_DATABASE | TOKENS | LEDGER | {"AIRFLOW_PASSWORD"},
+    "airflow-scheduler": AIRFLOW_DATABASE | TOKENS | SOURCE | LEDGER | STORE | SPARK,
+    "airflow-dag-processor": AIRFLOW_DATABASE,
+    "airflow-triggerer": AIRFLOW_DATABASE | TOKENS | SOURCE | LEDGER | STORE,
+    "spark-worker": STORE,
+    "spark-connect": STORE | SPARK,
+    "metrics": LEDGER | STORE,
+    "grafana": {"GF_SECURITY_ADMIN_PASSWORD"},
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_has_the_secrets_that_it_needs_and_no_others(name: str) -> None:
+    given = {key for key, value in SERVICES[name].get("environment", {}).items() if "${" in str(value)}
+
+    assert given == NEEDS.get(name, set())
+
+
 def test_no_secret_is_in_the_file_and_each_is_in_the_example() -> None:
     values = [(key, str(value)) for s in SERVICES.values() for key, value in s.get("environment", {}).items()]
     named = set(re.findall(r"\$\{(\w+)", TEXT))
