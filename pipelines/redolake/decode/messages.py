@@ -249,12 +249,7 @@ def _read_message(text: str) -> tuple[Mapping[str, Any], Verb, str | None, str]:
         owner, name = schema.get("owner"), schema["table"]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Unread("the text begins like a message of OpenLogReplicator, and is none") from error
-    if (
-        not isinstance(name, str)
-        or isinstance(name, _Number)
-        or not isinstance(owner, str | None)
-        or isinstance(owner, _Number)
-    ):
+    if any(isinstance(one, _Number) or not isinstance(one, str) for one in (name, "" if owner is None else owner)):
         raise Unread("the message's table or its owner is no text")
     if not (is_text(name) and is_text(owner or "")):
         raise Unread("the name of the table or its owner has half a surrogate pair")

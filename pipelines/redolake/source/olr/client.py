@@ -128,7 +128,8 @@ class Connection:
             if time.monotonic() >= until:
                 raise ReplicatorUnavailable(
                     f"OpenLogReplicator at {self._address} has not answered {code.name} within {self._silent:g} s",
-                    cure="see its log, and that `address` under `source` is the `uri` of its network writer; the step is retried",
+                    cure="see its log, and that `address` under `source` is the `uri` of its network writer: the step is "
+                    "retried",
                 )
             self._receive()
 

@@ -77,7 +77,8 @@ def read_message(body: bytes, container: str | None, place: str = "") -> Message
             why = str(error) if isinstance(error, Malformed) else type(error).__name__
             raise ReplicatorRefused(
                 f"a message is no JSON of OpenLogReplicator: {why}{at}",
-                cure='set `"type": "json"` in `format` of OpenLogReplicator.json, see that `address` is its `uri`, and restart it',
+                cure='set `"type": "json"` in `format` of OpenLogReplicator.json, see that `address` is its `uri`, and restart '
+                "it",
             ) from error
         kind: str = payload["op"]
         if len(payloads) != 1:
@@ -143,7 +144,7 @@ def _optional(found: Mapping[str, Any], name: str, kind: type[int] | type[str]) 
         return None
     if kind is int:
         return _whole(found, name)
-    if not isinstance(value, kind) or any("\ud800" <= character <= "\udfff" for character in value):
+    if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
         raise Malformed(f"its `{name}` is no text")
     return value
 

@@ -126,8 +126,8 @@ class Frames:
         self._buffer += data
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the messages that are complete. Raises ReplicatorRefused for one above the limit: its length may be that of another,
-        since a length of 8 bytes is written from 4."""
+        """Yield the messages that are complete. Raises ReplicatorRefused for one above the limit: its length may be that of
+        another, since a length of 8 bytes is written from 4."""
         while True:
             body = self._next()
             if body is None:
@@ -147,7 +147,8 @@ class Frames:
         if length > self._largest:
             raise ReplicatorRefused(
                 f"a message of {length:,} bytes, and {self._largest:,} are the most that are read",
-                cure="leave out the column with such a value, and its table, in OpenLogReplicator's `filter`; restart it. If every message is, "
+                cure="leave out the column with such a value, and its table, in OpenLogReplicator's `filter`; restart it. If "
+                "every message is, "
                 "another program listens at `address`",
             )
         end = self._at + head + length
