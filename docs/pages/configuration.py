@@ -72,6 +72,7 @@ Each `key` needs [supplemental logging](../how-to/supplemental-logging.md); all 
 | `REDOLAKE_CONFIG` | the pipelines file; default `./pipelines.yml` |
 | `AIRFLOW_CONN_<ID>` | a connection as URI or JSON, outside Airflow or instead of its database |
 | `REDOLAKE_SPARK_REMOTE` | with `spark.mode: connect`, the server for `redolake run` and `redolake verify`, e.g. `sc://host:15002` |
+| `REDOLAKE_SPARK_TOKEN` | with `spark.mode: connect`, the token of `redolake spark serve` and of its clients: [who may connect](../how-to/configure-spark.md#who-may-connect) |
 | `REDOLAKE_DELTA_JARS` | Delta's jars, if they are not in the environment's `share/redolake/jars` |
 | `REDOLAKE_IVY_SETTINGS` | an ivysettings.xml, to download Delta's jars from a mirror |
 

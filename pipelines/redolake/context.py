@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding, LandingDamaged, LeaseHeld, Terminal
+from redolake.host.secrets import equal_keys
 from redolake.land.landing import Landing
 from redolake.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from redolake.ledger.connection import url_of_connection
@@ -113,7 +114,10 @@ def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Ite
 
 
 def open_context(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
-    """Open the ledger to write, once nobody holds a lease if its tables must be changed first."""
+    """Open the ledger to write, once nobody holds a lease if its tables must be changed first. Raises ConfigurationError where
+    two keys are one."""
+    if findings := list(equal_keys(pipeline.secrets)):
+        raise ConfigurationError(findings)
     url = ledger_url(pipeline)
     return open_with(pipeline, once_free(pipeline, lambda: open_ledger(url, pipeline.name, now, may_end)))
 

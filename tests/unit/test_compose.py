@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from redolake.cli import app
 from redolake.config import load_configuration
+from redolake.errors import ConfigurationError
 from redolake.host.runtime import environment
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,7 @@ TEXT = COMPOSE.read_text()
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-SECRET = re.compile(r"PASSWORD|SECRET|KEY$")
+SECRET = re.compile(r"PASSWORD|SECRET|KEY$|_TOKEN$")
 USERS = ("AWS_ACCESS_KEY_ID", "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE")
 
 
@@ -40,6 +41,33 @@ def test_a_service_has_a_pinned_image_a_health_check_and_files_that_exist(name: 
     assert {host for host, *_ in volumes if not host.startswith("./")} <= set(yaml.safe_load(TEXT)["volumes"])
     assert set(service.get("depends_on", ())) <= set(SERVICES)
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "open to other machines"
+
+
+AIRFLOW_DATABASE = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC"}
+SPARK = {"REDOLAKE_SPARK_TOKEN"}
+TOKENS, SOURCE = {"AIRFLOW__API_AUTH__JWT_SECRET"}, {"AIRFLOW_CONN_ORACLE_SHOP"}
+LEDGER, STORE = {"AIRFLOW_CONN_REDOLAKE_LEDGER"}, {"AWS_SECRET_ACCESS_KEY"}
+NEEDS = {
+    "oracle": {"ORACLE_PASSWORD"},
+    "postgres": {"POSTGRES_PASSWORD"},
+    "minio": {"MINIO_ROOT_PASSWORD"},
+    "setup": AIRFLOW_DATABASE | STORE,
+    "airflow-api": AIRFLOW_DATABASE | TOKENS | LEDGER | {"AIRFLOW_PASSWORD"},
+    "airflow-scheduler": AIRFLOW_DATABASE | TOKENS | SOURCE | LEDGER | STORE | SPARK,
+    "airflow-dag-processor": AIRFLOW_DATABASE,
+    "airflow-triggerer": AIRFLOW_DATABASE | TOKENS | SOURCE | LEDGER | STORE,
+    "spark-worker": STORE,
+    "spark-connect": STORE | SPARK,
+    "metrics": LEDGER | STORE,
+    "grafana": {"GF_SECURITY_ADMIN_PASSWORD"},
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_has_the_secrets_that_it_needs_and_no_others(name: str) -> None:
+    given = {key for key, value in SERVICES[name].get("environment", {}).items() if "${" in str(value)}
+
+    assert given == NEEDS.get(name, set())
 
 
 def test_no_secret_is_in_the_file_and_each_is_in_the_example() -> None:
@@ -104,6 +132,52 @@ def test_the_connect_server_gets_the_jars_and_settings_of_delta_and_s3(monkeypat
         "spark.cores.max=2",
     ):
         assert setting in command
+
+
+STRONG = "3f9c0b7a5de1482696c4f1d8a0b7e352"
+
+
+@pytest.mark.parametrize(
+    ("host", "conf", "environ", "says"),
+    [
+        ("0.0.0.0", [], {}, "runs code as this user"),
+        ("spark-connect", [], {"REDOLAKE_SPARK_TOKEN": ""}, "runs code as this user"),
+        ("::", [], {}, "runs code as this user"),
+        ("127.0.0.1", ["spark.connect.grpc.binding.address=0.0.0.0"], {}, "--host 0.0.0.0"),
+        ("127.0.0.1", [f"spark.connect.authenticate.token={STRONG}"], {}, "list processes"),
+        ("0.0.0.0", [], {"REDOLAKE_SPARK_TOKEN": "short"}, "less than 16 bytes"),
+        ("127.0.0.1", [], {"SPARK_CONNECT_AUTHENTICATE_TOKEN": "aaaaaaaaaaaaaaaaaaaa"}, "can be guessed"),
+    ],
+)
+def test_a_connect_server_that_others_can_use_is_refused(
+    host: str, conf: list[str], environ: dict[str, str], says: str
+) -> None:
+    from redolake.job.connect_server import server_token
+
+    with pytest.raises(ConfigurationError, match=says) as refused:
+        server_token(host, conf, environ)
+    assert "openssl rand -hex 32" in str(refused.value)
+    assert STRONG not in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.8.8"])
+def test_a_connect_server_on_loopback_needs_no_token(host: str) -> None:
+    from redolake.job.connect_server import server_token
+
+    assert server_token(host, [], {}) == ""
+
+
+def test_the_token_is_in_the_servers_environment_and_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from redolake.job import connect_server
+
+    started = list[tuple[list[str], dict[str, str]]]()
+    monkeypatch.setenv("REDOLAKE_SPARK_TOKEN", STRONG)
+    monkeypatch.setattr(connect_server.os, "execvpe", lambda _, command, env: started.append((command, env)))
+    connect_server.serve("local[1]", "0.0.0.0", 15002, "1g", False, [])
+    ((command, env),) = started
+
+    assert STRONG not in " ".join(command)
+    assert [name for name, value in env.items() if value == STRONG] == ["SPARK_CONNECT_AUTHENTICATE_TOKEN"]
 
 
 def test_the_pipeline_file_is_valid_and_its_connections_are_in_the_environment() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from redolake.config import Pipeline
+from redolake.source import parts_of
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ def is_installed() -> bool:
 
 
 def oracle_table(dsn: str, container: str | None, table: TableId) -> Place:
-    """Return `oracle://host:port` and `service.OWNER.NAME`; of a multitenant database the PDB, which has the table."""
-    address, _, service = dsn.removeprefix("//").partition("/")
+    """Return `oracle://host:port` and `service.OWNER.NAME`; of a multitenant database the PDB, which has the table. Of several
+    addresses it is the first; of a DSN that cannot be read neither is said."""
+    found = parts_of(dsn)
+    address, service = ("unknown", "unknown") if found is None else (found.addresses[0], found.service)
     return f"oracle://{address}", ".".join([container or service, table.owner, table.name])
 
 

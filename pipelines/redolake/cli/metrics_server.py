@@ -5,12 +5,37 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore
+from typing import Any
 
 from redolake.errors import RedolakeError
 
+MOST_REQUESTS = 8  # at a time; Prometheus makes one
+IDLE_SECONDS = 30  # after which a client that sends or takes nothing is left
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 log = logging.getLogger(__name__)
+
+
+class BoundedServer(ThreadingHTTPServer):
+    """A server with a thread for each request, and not more than MOST_REQUESTS: a client beyond them is closed at once."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._free = BoundedSemaphore(MOST_REQUESTS)
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(blocking=False):
+            log.warning("a request is refused: %d are under way", MOST_REQUESTS)
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
 
 def metrics_server(host: str, port: int, text: Callable[[], str]) -> ThreadingHTTPServer:
@@ -18,6 +43,8 @@ def metrics_server(host: str, port: int, text: Callable[[], str]) -> ThreadingHT
     target as down."""
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = IDLE_SECONDS
+
         def do_GET(self) -> None:
             if self.path.partition("?")[0] != "/metrics":
                 self.answer(404, "the metrics are at /metrics\n")
@@ -39,4 +66,4 @@ def metrics_server(host: str, port: int, text: Callable[[], str]) -> ThreadingHT
         def log_message(self, format: str, *args: object) -> None:
             log.debug(format, *args)
 
-    return ThreadingHTTPServer((host, port), Handler)
+    return BoundedServer((host, port), Handler)

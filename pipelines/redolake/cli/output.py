@@ -119,7 +119,13 @@ def progress() -> Iterator[Callable[[str], None]]:
     if not stderr.is_terminal:
         yield print_progress
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     tasks: dict[str, TaskID] = {}
     with Bars(*columns, console=stderr, transient=True) as bars:
 

@@ -69,11 +69,18 @@ class Pipeline(PipelineSettings):
         return any(one.mask for one in (self, *self.entries))
 
     @property
+    def secrets(self) -> list[tuple[str, SecretName]]:
+        """The places of all keys, each with its setting."""
+        given = [("mask_key", self.mask_key), *(("mask_key", entry.mask_key) for entry in self.entries)]
+        given += [("landing_key", self.landing_key), *(("old_landing_keys", key) for key in self.old_landing_keys)]
+        return list(
+            dict.fromkeys((setting, SecretName(one.connection, one.variable)) for setting, one in given if one is not None)
+        )
+
+    @property
     def key_connections(self) -> tuple[str, ...]:
         """The connections with keys of masks and of the landing."""
-        of_masks = (self.mask_key, *(entry.mask_key for entry in self.entries))
-        named = (one.connection for one in (*of_masks, self.landing_key, *self.old_landing_keys) if one is not None)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        return tuple(dict.fromkeys(secret.connection for _, secret in self.secrets if secret.connection is not None))
 
     @property
     def landing_secret(self) -> SecretName | None:

@@ -22,6 +22,7 @@ from redolake.values.table import Column, OracleType, TableId, TableVersion
 BEGINS = "{"
 UNDECODED = "?"  # what OpenLogReplicator writes for a value that it cannot read
 VERBS = {"c": Verb.INSERT, "u": Verb.UPDATE, "d": Verb.DELETE}
+IMAGES = {Verb.INSERT: ("after",), Verb.UPDATE: ("before", "after"), Verb.DELETE: ("before",)}
 OF_TIME = 10  # digits of a date, before the blank and the time
 ZEROS = ".000000000"
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
@@ -144,6 +145,11 @@ READERS: Mapping[str, Reader] = {
 }
 
 
+def is_text(text: str) -> bool:
+    """Return whether UTF-8 can write it: JSON can escape halves of a pair."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 class _Number(str):
     """The text of a JSON number."""
 
@@ -200,6 +206,8 @@ class _Parser:
     def _add_image(self, row: int, clause: Clause, image: Mapping[str, Any]) -> None:
         for name, given in image.items():
             value = self._read(name, given)
+            if not (is_text(name) and is_text(value.text or "")):
+                raise Unread("a name or value has half a surrogate pair")
             at = -1
             if value.text is not None:
                 at = len(self.values)
@@ -237,9 +245,18 @@ def _read_message(text: str) -> tuple[Mapping[str, Any], Verb, str | None, str]:
     of a change."""
     try:
         found = json.loads(text, parse_float=_Number, parse_int=_Number)["payload"][0]
-        return found, VERBS[found["op"]], found["schema"].get("owner"), found["schema"]["table"]
-    except (ValueError, KeyError, IndexError, TypeError) as error:
+        verb, schema = VERBS[found["op"]], found["schema"]
+        owner, name = schema.get("owner"), schema["table"]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Unread("the text begins like a message of OpenLogReplicator, and is none") from error
+    if any(isinstance(one, _Number) or not isinstance(one, str) for one in (name, "" if owner is None else owner)):
+        raise Unread("the message's table or its owner is no text")
+    if not (is_text(name) and is_text(owner or "")):
+        raise Unread("the name of the table or its owner has half a surrogate pair")
+    for image in IMAGES[verb]:
+        if not isinstance(found.get(image), dict):
+            raise Unread(f"the message has no object `{image}`: OpenLogReplicator needs `column: 2`")
+    return found, verb, owner, name
 
 
 def value_errors(text: str, types: Mapping[str, OracleType]) -> Iterator[str]:

@@ -1,22 +1,34 @@
-"""The keys of masks and of the landing: read from the environment where they are used, and written nowhere."""
+"""The keys of masks and of the landing: read from the environment where they are used, and written nowhere.
+
+A secret is used itself for one purpose only, the hash of a masked value, which anybody can compute again with it. What else is
+made of it is derived by HKDF with a label, so that no value that somebody puts into a masked column has it as its hash.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, pairwise
 from urllib.parse import unquote, urlsplit
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from redolake.errors import ConfigurationError, Finding
 from redolake.values.mapping import SecretName
 
 SHORTEST = 16  # bytes: a shorter key can be found by trying
+WEAKEST = 32  # bits: keys made by chance are above, also those of 16 hexadecimal digits
+SALT = b"redolake: keys by purpose"
 CHECKED = b"redolake: is it the same key?"
 CHECK_DIGITS = 16
 OF_ROWS = b"redolake: files of the landing"
+KEY_BYTES = 32
+NEW_KEY = "make one with `openssl rand -hex 32`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +81,59 @@ def password_of(connection: str) -> str:
 
 
 def read_key(secret: SecretName, use: KeyUse = OF_MASKS) -> bytes:
-    """Return the key. Raises ConfigurationError where it is not set, is short, or is not the one that `secret.check` is of."""
+    """Return the key. Raises ConfigurationError where it is not set, is short, can be guessed, or is not the one that
+    `secret.check` is of. A key that data was written with is read however weak it is."""
     key = find_key(secret)
     if key is None:
         where = secret.variable or connection_variable(secret.connection or "")
         raise refused(use, secret, f"{use.noun} is not set here", f"export {where} where tasks run, and run again")
-    if len(key) < SHORTEST:
-        raise refused(use, secret, f"{use.noun} has less than {SHORTEST} bytes", "make a longer one, for example with "
-                      "`openssl rand -hex 32`")  # fmt: skip
     if secret.check and secret.check != check_of(key):
         raise refused(use, secret, f"{use.noun} {use.differs}", use.cure)
+    if not secret.check and (weakness := weakness_of(key)):
+        raise refused(use, secret, f"{use.noun} {weakness}", NEW_KEY)
     return key
+
+
+def weakness_of(key: bytes) -> str:
+    """Return why a key can be found by trying; an empty text where nothing is seen that says so."""
+    if len(key) < SHORTEST:
+        return f"has less than {SHORTEST} bytes"
+    period = next(n for n in range(1, len(key) + 1) if all(a == b for a, b in zip(key, key[n:], strict=False)))
+    repeated = key[:period]
+    steps = [(after - before) % 256 for before, after in pairwise(repeated)]
+    bits = min(len(repeated) * entropy(repeated), (len(steps) + 1) * entropy(steps))
+    return "can be guessed: its characters repeat, or follow each other" if bits < WEAKEST else ""
+
+
+def entropy(values: Sequence[int]) -> float:
+    """Return the bits for each value, by how often each one occurs."""
+    shares = [count / len(values) for count in Counter(values).values()]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def equal_keys(named: Iterable[tuple[str, SecretName]]) -> Iterator[Finding]:
+    """Yield an error for each two that are one key, of secrets by their settings. Several tables may name the same secret for
+    their masks. Those that are not set here are left out."""
+    found = [(setting, secret, check_of(key)) for setting, secret in dict.fromkeys(named) if (key := find_key(secret))]
+    for (setting, one, check), (other_setting, other, other_check) in combinations(found, 2):
+        if check == other_check:
+            what = f"is the same key as `{other_setting}`: {other}"
+            yield Finding(
+                f"`{setting}`: {one}", what, f"give each a key of its own: {NEW_KEY}. Where both are of masks, name one"
+            )
 
 
 def refused(use: KeyUse, secret: SecretName, what: str, cure: str) -> ConfigurationError:
     return ConfigurationError([Finding(f"`{use.setting}`: {secret}", what, cure)])
 
 
+def derive_key(key: bytes, purpose: bytes) -> bytes:
+    return HKDF(hashes.SHA256(), KEY_BYTES, SALT, purpose).derive(key)
+
+
 def check_of(key: bytes) -> str:
     """Return a text that another key does not have, and that says nothing else about the key."""
-    return hmac.new(key, CHECKED, hashlib.sha256).hexdigest()[:CHECK_DIGITS]
+    return derive_key(key, CHECKED).hex()[:CHECK_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,4 +149,4 @@ def key_from(secret: SecretName) -> RowsKey:
     """Return the landing's key that is found there. Raises as `read_key` does."""
     key = read_key(secret, OF_LANDING)
     kind, name = ("connection", secret.connection) if secret.connection else ("variable", secret.variable)
-    return RowsKey(f"{kind}:{name}:{check_of(key)}", hmac.new(key, OF_ROWS, hashlib.sha256).digest())
+    return RowsKey(f"{kind}:{name}:{check_of(key)}", derive_key(key, OF_ROWS))

@@ -153,8 +153,10 @@ class Files:
     def make_folder(self, relative: str) -> None:
         """Make a local folder. Object stores have none, and their packages would make a bucket whose name is mistyped."""
         if self._is_local:
+            root = os.path.abspath(self._root)
+            top = root if self._is_public else os.path.dirname(root)  # the landing, which has a folder for each pipeline
             with self._translate_errors(relative):
-                make_folders(os.path.abspath(self.path(relative)), os.path.abspath(self._root), self._modes)
+                make_folders(os.path.abspath(self.path(relative)), top, self._modes)
 
     @contextmanager
     def open_new(self, relative: str) -> Iterator[IO[bytes]]:

@@ -24,7 +24,7 @@ from redolake.errors import (
 )
 from redolake.host.crash import ledger_point
 from redolake.ledger import tables as t
-from redolake.ledger.checks import check_own_version, check_version, damage_error, url_text, version_of
+from redolake.ledger.checks import check_own_version, check_version, damage_error, driver_text, url_text, version_of
 from redolake.ledger.entries import Lease
 
 # SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
@@ -90,25 +90,27 @@ def database_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if DAMAGE.search(str(error.orig)):
-            raise changed_or_damaged(engine, f"the ledger's database refuses: {error.orig}") from error
+        said = driver_text(engine, error)
+        cause = error if said == str(error.orig) else None  # a log shows an error's cause too, with its own text
+        if DAMAGE.search(said):
+            raise changed_or_damaged(engine, f"the ledger's database refuses: {said}") from cause
         if not isinstance(error, OperationalError | InterfaceError):
             raise Terminal(
-                f"the ledger's database refuses: {error.orig}",
+                f"the ledger's database refuses: {said}",
                 cure=f"let this user create, read and write tables there; if it may, {report_with('this message')}",
                 ledger=where,
-            ) from error
-        if NO_SPACE.search(str(error.orig)):
+            ) from cause
+        if NO_SPACE.search(said):
             cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
-            raise LedgerUnavailable(f"the ledger cannot be written: {error.orig}", cure=cure, ledger=where) from error
-        if LOCKED.search(str(error.orig)):
+            raise LedgerUnavailable(f"the ledger cannot be written: {said}", cure=cure, ledger=where) from cause
+        if LOCKED.search(said):
             cure = "run again when the other process has ended: it writes, or changes the tables"
-            raise LedgerUnavailable(f"the ledger stays locked: {error.orig}", cure=cure, ledger=where) from error
+            raise LedgerUnavailable(f"the ledger stays locked: {said}", cure=cure, ledger=where) from cause
         raise LedgerUnavailable(
-            f"the ledger's database does not answer: {error.orig}",
+            f"the ledger's database does not answer: {said}",
             cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
             ledger=where,
-        ) from error
+        ) from cause
 
 
 def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlalchemy import Connection, Engine, inspect, select
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from redolake.errors import FormatTooNew, LedgerDamaged, LedgerOutdated
 from redolake.ledger import tables as t
@@ -112,4 +114,18 @@ def lost_version(engine: Engine) -> LedgerDamaged:
 
 
 def url_text(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return shown_url(engine.url)
+
+
+def shown_url(url: URL) -> str:
+    """Return the URL as messages may show it. Its query may have passwords too, also under names that libpq does not know."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def driver_text(engine: Engine, error: DBAPIError) -> str:
+    """Return what the database's driver says, without the passwords of the URL: it quotes values that it does not take."""
+    text = str(error.orig)
+    given = (value for name, value in engine.url.query.items() if "pass" in name.lower())
+    for value in (engine.url.password, *given):
+        text = text.replace(str(value), "***") if value else text
+    return text

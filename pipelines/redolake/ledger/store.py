@@ -23,7 +23,7 @@ from redolake.host.filesystem import close_to_others, modes_in, new_file
 from redolake.ledger import tables as t
 from redolake.ledger.base import WRITING, database_errors
 from redolake.ledger.batches import Batches
-from redolake.ledger.checks import Parts, check_version, check_whole, own_parts, version_of
+from redolake.ledger.checks import Parts, check_version, check_whole, own_parts, shown_url, version_of
 from redolake.ledger.decisions import Decisions
 from redolake.ledger.leases import Leases
 from redolake.ledger.losses import Losses
@@ -137,7 +137,7 @@ class LedgerVersion:
 
 def ledger_version(url: str) -> LedgerVersion:
     """Return the version of a ledger, and the migrations that it lacks; nothing is written. Raises as `open_ledger` does."""
-    found, where = None, checked_url(url).render_as_string(hide_password=True)
+    found, where = None, shown_url(checked_url(url))
     engine = _engine_if_there(url)
     if engine is not None:
         try:
@@ -165,8 +165,8 @@ def _empty() -> Engine:
 def checked_url(text_: str) -> URL:
     try:
         url = make_url(text_)
-    except ArgumentError as error:
-        raise _unusable("is not a database URL") from error
+    except (ArgumentError, ValueError):  # their texts may contain the URL
+        raise _unusable("is not a database URL") from None
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() not in ("sqlite", "postgresql"):

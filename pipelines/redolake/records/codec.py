@@ -30,6 +30,8 @@ T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
 DAMAGED = "restore the file from a copy of the landing; it was not written by Redolake, or was changed"
 CHECK = "check"
+LARGEST = 256 * 2**20  # bytes of a file: it is read as one, with all its values in memory
+GZIP_ONLY = 31  # of zlib: a stream with the head of gzip
 COMPRESSED_FROM = 32 << 10  # bytes; smaller files can be read with any editor
 GZIP = b"\x1f\x8b"
 
@@ -108,7 +110,7 @@ def parse(text: bytes | str, file: str) -> dict[str, Any]:
         text = _decompress(text, file)
     try:
         body = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LandingDamaged("is not JSON", cure=DAMAGED, path=file) from error
     if not isinstance(body, dict):
         raise LandingDamaged("is not a JSON object", cure=DAMAGED, path=file)
@@ -120,8 +122,16 @@ def parse(text: bytes | str, file: str) -> dict[str, Any]:
 
 def _decompress(body: bytes, file: str) -> bytes:
     try:
-        return gzip.decompress(body)
-    except (EOFError, OSError, zlib.error) as error:
+        unpacked = zlib.decompressobj(wbits=GZIP_ONLY)
+        text = unpacked.decompress(body, LARGEST + 1)
+        if len(text) > LARGEST:
+            raise LandingDamaged(
+                f"unpacks to more than {LARGEST:,} bytes, which no file of Redolake has", cure=DAMAGED, path=file
+            )
+        if unpacked.eof and not unpacked.unused_data:
+            return text
+        raise EOFError
+    except (EOFError, zlib.error) as error:
         raise LandingDamaged("cannot be decompressed: it is cut short, or was changed", cure=DAMAGED, path=file) from error
 
 

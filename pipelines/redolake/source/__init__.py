@@ -8,6 +8,7 @@ from redolake.source.connection import (
     connection_from_json,
     connection_from_uri,
     is_connection_set,
+    parts_of,
 )
 from redolake.source.dictionary import read_tables
 from redolake.source.driver_check import driver_findings
@@ -73,6 +74,7 @@ __all__ = [
     "number_rules",
     "open_source",
     "part_for",
+    "parts_of",
     "preflight_findings",
     "preflight_notes",
     "probe",

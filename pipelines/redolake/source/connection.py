@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+import oracledb
+
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.secrets import connection_variable
 from redolake.source.driver_options import driver_options, flag
@@ -26,7 +28,9 @@ OWN_OPTIONS = (
     "dsn", "service_name", "sid", "protocol", "pdb_service", "pdb_dsn", "thick_mode", "lib_dir", "thick_mode_lib_dir",
     "thick_mode_config_dir", "pdb_only",
 )  # fmt: skip
-SECRET = re.compile(r"((?:password|token|private_key)\s*=\s*)[^&)\s]*", re.IGNORECASE)
+ALIAS = re.compile(r"[\w.$#-]+")  # of a tnsnames.ora
+ELSEWHERE = re.compile(r"(?!tcps?://)[^:/?(]+://", re.IGNORECASE)  # a directory or a cloud's store has the DSN
+NOT_SHOWN = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,45 @@ class ConnectParams:
     pdb_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class DsnParts:
+    """What a DSN says without its secrets: `service` is its service or SID, the alias where it is one."""
+
+    addresses: tuple[str, ...]
+    service: str
+    over_tls: bool = False
+
+
+def parts_of(dsn: str) -> DsnParts | None:
+    """Return the parts of a DSN as the driver reads them, None where it cannot. Only they are shown: other text in a DSN may
+    be the password of a wallet, of a proxy, or of a user."""
+    if ALIAS.fullmatch(dsn):
+        return DsnParts((dsn,), dsn)
+    params = oracledb.ConnectParams()
+    try:
+        if not ELSEWHERE.match(dsn):
+            params.parse_connect_string(dsn)
+    except (oracledb.Error, ValueError, TypeError):
+        return None
+    hosts, ports, protocols, services, sids = (
+        value if isinstance(value, list) else [value]
+        for value in (params.host, params.port, params.protocol, params.service_name, params.sid)
+    )
+    if not hosts[0]:
+        return None
+    shown = (f"[{host}]" if ":" in host else host for host in hosts)
+    addresses = tuple(f"{host}:{port}" for host, port in zip(shown, ports, strict=True))
+    return DsnParts(addresses, str(services[0] or sids[0] or ""), protocols[0] == "tcps")
+
+
 def shown_dsn(dsn: str) -> str:
-    """Return the DSN as messages may show it: Easy Connect strings can contain a wallet password."""
-    return SECRET.sub(r"\1***", dsn)
+    """Return the DSN as messages may show it: protocol, addresses and service."""
+    found = parts_of(dsn)
+    if found is None:
+        return NOT_SHOWN
+    if found.addresses == (found.service,):
+        return dsn
+    return f"{'tcps://' if found.over_tls else ''}{','.join(found.addresses)}/{found.service}"
 
 
 def connection_from_uri(text: str, name: str = "connection") -> ConnectParams:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from redolake.errors import LogMinerFailed, RedolakeError, Terminal
+from redolake.source.connection import shown_dsn
 from redolake.source.grants import missing_grants
 from redolake.values.ora_codes import (
     DRIVER_ROWS,
@@ -28,6 +29,7 @@ LOGMINER_CURE = (
     " have the trace, Oracle Support knows the argument and its patch. If the redo of that log cannot be read at all, "
     "`redolake recover` lists the choices"
 )
+SHOWS_DSN = ("DPY-2049", "DPY-2056", "DPY-4017", "DPY-4018")  # texts with a connect string, or what an alias leads to
 SIMILAR = re.compile(r"[Ss]imilar to ORA-(\d{5})")
 
 
@@ -56,6 +58,16 @@ def without_values(error: DriverError) -> DriverError:
     lines = [line for line in error.message.splitlines() if ORA.match(line) or DRIVER.match(line)]
     shown = [f"{line.partition(':')[0]}: its text may contain row data" if has_value(line) else line for line in lines]
     return replace(error, message="\n".join(shown) or error.full_code)
+
+
+def without_dsn(error: DriverError, dsn: str) -> DriverError:
+    """Return the error with a text that contains nothing of a connect string, which may have the password of a wallet."""
+    message = error.message.replace(dsn, shown_dsn(dsn)) if dsn else error.message
+    if error.full_code in SHOWS_DSN:
+        code, _, text = message.splitlines()[0].partition(": ")
+        said = re.split('[:"]', text)[0].strip()
+        message = f"{code}: {said} (not shown: it may contain a password)"
+    return replace(error, message=message)
 
 
 def has_value(line: str) -> bool:

@@ -16,7 +16,7 @@ import oracledb
 from redolake.errors import RedolakeError, SourceRefused, SourceUnavailable, TextNotValid, Transient, ValueDoesNotFit
 from redolake.host.statements import statement
 from redolake.source.connection import ConnectParams, shown_dsn
-from redolake.source.failures import DriverError, translate, without_values
+from redolake.source.failures import DriverError, translate, without_dsn, without_values
 from redolake.source.quoting import quote
 
 # Cloud load balancers cut idle connections after 350 s without telling either side; probes every 2 minutes prevent it. A
@@ -120,6 +120,7 @@ class OracleSession:
         dsn = params.pdb_dsn if by_service and params.pdb_dsn else params.dsn
         self.dsn = shown_dsn(dsn)
         self.is_pinned = False
+        self._full_dsn = dsn
         where = {"user": self.user or None, "password": params.password or None, "dsn": dsn}
         with self._translate_errors("connect"):
             self._connection = _log_in({**DEFAULTS, **params.extra, **where}, login_seconds)
@@ -154,10 +155,10 @@ class OracleSession:
         try:
             yield
         except oracledb.Error as error:
-            found = _driver_error(error)
-            if reads_rows:
-                raise translate(without_values(found), doing, sql=sql, user=self.user, dsn=self.dsn) from None
-            raise translate(found, doing, sql=sql, user=self.user, dsn=self.dsn) from error
+            said = _driver_error(error)
+            found = without_dsn(without_values(said) if reads_rows else said, self._full_dsn)
+            # A log shows an error's cause too, with its own text.
+            raise translate(found, doing, sql=sql, user=self.user, dsn=self.dsn) from error if found == said else None
 
     def query(self, name: str, /, **binds: object) -> list[Any]:
         """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""

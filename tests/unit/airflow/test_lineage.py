@@ -99,3 +99,19 @@ def test_a_folder_has_the_name_that_other_producers_give_it(location, place):
 
 def test_a_table_of_a_database_without_pdbs_is_named_by_its_service():
     assert oracle_table("db:1521/ORCL", None, ORDERS) == ("oracle://db:1521", "ORCL.SHOP.ORDERS")
+
+
+@pytest.mark.parametrize(
+    ("dsn", "place"),
+    [
+        ("tcps://db:2484/R?wallet_password=a tiger", ("oracle://db:2484", "R.SHOP.ORDERS")),
+        ("tcps://other:2484/R", ("oracle://other:2484", "R.SHOP.ORDERS")),
+        ('(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db)(PORT=2484))(CONNECT_DATA=(SID=R))(SECURITY=(WALLET_PASSWORD="a)/tiger")))',
+         ("oracle://db:2484", "R.SHOP.ORDERS")),
+        ("a:1521,b:1522/R", ("oracle://a:1521", "R.SHOP.ORDERS")),
+        ("shop_high", ("oracle://shop_high", "shop_high.SHOP.ORDERS")),
+        ("scott/tiger@db/R", ("oracle://unknown", "unknown.SHOP.ORDERS")),
+    ],
+)  # fmt: skip
+def test_each_database_has_a_namespace_and_no_dataset_has_a_password(dsn, place):
+    assert oracle_table(dsn, None, ORDERS) == place

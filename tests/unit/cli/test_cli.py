@@ -387,11 +387,15 @@ def test_work_that_is_counted_has_a_bar_on_a_terminal_and_lines_elsewhere(monkey
             report("landing")
             report(Progress("SHOP.ORDERS is equal", "comparing tables", 3, 12))
             report(Progress("", "rows of SHOP.STOCK", 70_000))
+            report(Progress("", "rows of SHOP.[/x][red]", 7))
         return captured.get()
 
     on_terminal = shown(Console(force_terminal=True, width=200))
 
-    assert all(part in on_terminal for part in ("landing", "comparing tables", "3/12", "rows of SHOP.STOCK", "70000/?"))
+    assert all(
+        part in on_terminal
+        for part in ("landing", "comparing tables", "3/12", "rows of SHOP.STOCK", "70000/?", "SHOP.[/x][red]")
+    )
     assert shown(Console(force_terminal=False)) == "landing\nSHOP.ORDERS is equal\n"
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, get_args
 from urllib.error import HTTPError
@@ -102,3 +104,17 @@ def test_prometheus_is_answered_over_http() -> None:
                     assert answer.code == status
         finally:
             server.shutdown()
+
+
+def test_the_metrics_server_has_no_more_threads_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redolake.cli.metrics_server.MOST_REQUESTS", 2)
+    with metrics_server("127.0.0.1", 0, lambda: "x 1\n") as server, ExitStack() as kept:
+        port = int(server.server_address[1])
+        idle = [kept.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(5)]
+        for _ in idle:
+            server.handle_request()
+        assert [one.recv(1) for one in idle[2:]] == [b""] * 3, "they are closed at once"
+        for one in idle[:2]:
+            one.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        answers = [one.makefile("rb").read() for one in idle[:2]]
+    assert all(answer.endswith(b"x 1\n") for answer in answers)

@@ -108,3 +108,35 @@ def test_rows_of_both_sources_in_one_batch_keep_their_order() -> None:
 def test_compiled_loops_never_get_a_message() -> None:
     batch = redo_batch((1, message("c", after={"ID": 1})), (1, 'insert into "S"."T"("ID") values (\'1\');'))
     assert decoder_of(batch.column("sql_redo"), PLAIN) is decode_changes
+
+
+SCHEMA = {"owner": "S", "table": "T"}
+MALFORMED = {
+    "no new values": {"op": "c", "schema": SCHEMA},
+    "a text as new values": {"op": "c", "schema": SCHEMA, "after": "x"},
+    "a list as new values": {"op": "c", "schema": SCHEMA, "after": [1]},
+    "null as old values": {"op": "d", "schema": SCHEMA, "before": None},
+    "an update without old values": {"op": "u", "schema": SCHEMA, "after": {"ID": 1}},
+    "an update without new values": {"op": "u", "schema": SCHEMA, "before": {"ID": 1}},
+    "a text as schema": {"op": "c", "schema": "S", "after": {"ID": 1}},
+    "a number as table": {"op": "c", "schema": {"owner": "S", "table": 5}, "after": {"ID": 1}},
+    "a list as owner": {"op": "c", "schema": {"owner": ["S"], "table": "T"}, "after": {"ID": 1}},
+    "a list as operation": {"op": ["c"], "schema": SCHEMA, "after": {"ID": 1}},
+    "an object as value": {"op": "c", "schema": SCHEMA, "after": {"ID": {}, "NAME": None, "BORN": None}},
+    "half a surrogate pair": {"op": "c", "schema": SCHEMA, "after": {"ID": 1, "NAME": None, "BORN": None, "\ud800": 1}},
+    "half a pair as a table": {"op": "c", "schema": {"owner": "S", "table": "\udfff"}, "after": {"ID": 1}},
+}
+
+
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_message_is_an_error_of_its_row_alone(payload: dict[str, Any]) -> None:
+    good = message("c", after={"ID": 1, "NAME": None, "BORN": None})
+    before, found, after = decoded((1, good), (1, json.dumps({"payload": [payload]})), (1, good))
+
+    assert found["error"]
+    assert (before["error"], after["error"]) == (None, None)
+
+
+def test_a_message_that_is_nested_too_deep_is_an_error_of_its_row() -> None:
+    (found,) = decoded((1, '{"payload":[' + '{"a":' * 200_000))
+    assert "is none" in found["error"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import random
+
 import pytest
 
 from redolake.errors import ConfigurationError
-from redolake.host.secrets import check_of, find_key, read_key
+from redolake.host import secrets
+from redolake.host.secrets import check_of, find_key, key_from, read_key
 from redolake.values.mapping import SecretName
 
 KEY = "p@ss/wörd, long enough"
@@ -48,3 +53,41 @@ def test_a_missing_short_or_other_key_is_an_error_that_does_not_show_it(monkeypa
     assert "another one than the tables were read with" in said[2]
     assert KEY not in "".join(said)
     assert read_key(SecretName(variable="MASKS", check=check_of(KEY.encode()))) == KEY.encode()
+
+
+def test_no_hash_of_a_masked_value_is_the_landings_key_or_a_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may insert values and read the lake has the hash of any text with the secret."""
+    monkeypatch.setenv("BOTH", KEY)
+    rows = key_from(SecretName(variable="BOTH"))
+    texts = [value for value in vars(secrets).values() if isinstance(value, bytes)]
+    texts += [one + two for one in texts for two in (*texts, b"\x01")] + [b""]
+
+    hashes = {hmac.new(KEY.encode(), text, hashlib.sha256).digest() for text in texts}
+    assert rows.key not in hashes
+    assert rows.id.rpartition(":")[2] == check_of(KEY.encode()) not in {found.hex()[:16] for found in hashes}
+    assert not rows.key.hex().startswith(check_of(KEY.encode())), "each purpose has its own"
+    assert len(rows.key) == 32
+
+
+@pytest.mark.parametrize(
+    "weak",
+    ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "passwordpassword", "changemechangemechangeme", "1234567890123456", "0123456789abcdef",
+     "zyxwvutsrqponmlkjihgfedcba", "\0" * 32, "aaaaaaaaaaaaaaab", "00000000-0000-0000-0000-000000000001"],
+)  # fmt: skip
+def test_a_key_that_can_be_guessed_is_refused_with_the_command_that_makes_one(
+    weak: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "find_key", lambda _: weak.encode())
+    with pytest.raises(ConfigurationError, match="can be guessed") as caught:
+        read_key(SecretName(variable="MASKS"))
+    assert "openssl rand -hex 32" in str(caught.value)
+    assert weak not in str(caught.value)
+    known = SecretName(variable="MASKS", check=check_of(weak.encode()))
+    assert read_key(known) == weak.encode(), "what was written with it is read"
+
+
+def test_keys_made_by_chance_are_strong(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(1)
+    for text in (chance.randbytes(size).hex() for size in [8] * 500 + [16] * 500 + [32] * 100):
+        monkeypatch.setenv("MASKS", text)
+        assert read_key(SecretName(variable="MASKS")) == text.encode()

@@ -43,6 +43,9 @@ def test_the_folders_above_a_pipelines_own_stay_open_since_the_lake_may_be_in_th
     write(tmp_path / "data" / "landing" / "shop")
 
     assert mode(tmp_path / "data") == 0o777
+    assert mode(tmp_path / "data" / "landing") == 0o700, "the names of pipelines and tables are in it"
+    write(tmp_path / "data" / "landing" / "other")
+    assert mode(tmp_path / "data" / "landing" / "other") == 0o700
 
 
 def test_the_landing_of_an_older_release_is_closed_and_stays_usable(tmp_path):

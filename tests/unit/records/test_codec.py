@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from redolake.errors import FormatTooNew, LandingConflict, LandingDamaged
 from redolake.records.chain import decode_link
-from redolake.records.codec import decode, encode, format_of, from_body, noun_of, to_body, to_file
+from redolake.records.codec import decode, encode, format_of, from_body, noun_of, parse, to_body, to_file
 from redolake.records.jobs import decode_spec
 from redolake.records.windows import WindowManifest
 from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
@@ -164,3 +165,22 @@ def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(recor
     assert decode_spec(json.dumps(older), "spec.json") == record
     with pytest.raises(FormatTooNew, match="spark"):
         decode_spec(json.dumps({**older, "format": format_of(type(record))}), "spec.json")
+
+
+@pytest.mark.parametrize("body", [b'{"a":' * 200_000, b"[" * 200_000, b'{"a":' * 200_000 + b"1" + b"}" * 200_000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_is_nested_without_end_is_damaged(body: bytes, packed: bool) -> None:
+    with pytest.raises(LandingDamaged):
+        parse(gzip.compress(body) if packed else body, "a.json")
+
+
+@pytest.mark.parametrize("size", [999, 1_000, 1_001, 10_000_000])
+def test_a_file_unpacks_to_no_more_than_a_limit(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redolake.records.codec.LARGEST", 1_000)
+    body = gzip.compress(b'{"a":"' + b"x" * (size - 8) + b'"}')
+
+    if size <= 1_000:
+        assert len(parse(body, "a.json")["a"]) == size - 8
+        return
+    with pytest.raises(LandingDamaged, match="unpacks to more than 1,000 bytes"):
+        parse(body, "a.json")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
+import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redolake.errors import ReplicatorRefused, StreamLost
+from redolake.errors import RedolakeError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.source.olr import Anchor, Selection, Sequencer, needed_configuration, settings_findings
+from redolake.source.olr.client import Address, Connection
 from redolake.source.olr.messages import Checkpoint, Message, read_message
 from redolake.source.olr.wire import UNKNOWN_SCN, AnswerCode, Frames, RequestCode, read_answer, request
 from redolake.values.table import TableId
@@ -34,7 +38,7 @@ def test_messages_come_out_whole_however_the_stream_is_cut(bodies: list[tuple[by
 def test_a_length_above_the_limit_is_refused_before_memory_is_taken() -> None:
     frames = Frames(largest=100)
     frames.add(struct.pack("<IQ", 0xFFFFFFFF, 1 << 40))
-    with pytest.raises(StreamLost, match="1,099,511,627,776 bytes"):
+    with pytest.raises(ReplicatorRefused, match="1,099,511,627,776 bytes"):
         list(frames)
 
 
@@ -87,10 +91,108 @@ def test_a_message_without_what_proves_it_names_the_setting(message: bytes, said
 def test_a_message_of_another_database_and_one_that_is_no_json_are_refused() -> None:
     with pytest.raises(ReplicatorRefused, match="reads PDB, and this pipeline's container is OTHER"):
         read_message(body(), "OTHER")
-    with pytest.raises(StreamLost, match="no JSON"):
+    with pytest.raises(ReplicatorRefused, match="no JSON"):
         read_message(b"\x08\x05", "PDB")
-    with pytest.raises(StreamLost, match="not known: merge"):
+    with pytest.raises(ReplicatorRefused, match="not known: 'merge'"):
         read_message(body({**CHANGE, "op": "merge"}), "PDB")
+
+
+CHECKPOINT = {"op": "chkpt", "seq": 7, "offset": 512}
+ROGUE = {
+    "nesting": b'{"payload":' + b"[" * 200_000,
+    "nested values": b'{"c_scn":1,"c_idx":2,"payload":[{"op":"c","after":'
+    + b'{"a":' * 100_000
+    + b"1"
+    + b"}" * 100_000
+    + b"}]}",
+    "no UTF-8": b'{"c_scn": "\xff"}',
+    "a list": b"[]",
+    "a number": b"5",
+    "null": b"null",
+    "an answer of HTTP": b"HTTP/1.1 400 Bad Request",
+    "nothing": b"",
+    "no payload": b'{"c_scn":1,"c_idx":2}',
+    "an empty payload": body([]),
+    "a payload of a text": b'{"c_scn":1,"c_idx":2,"payload":"x"}',
+    "a payload of texts": body(["x"]),
+    "no operation": body({"x": 1}),
+    "an operation of a list": body({"op": ["c"]}),
+    "an operation of 10,000 characters": body({**CHANGE, "op": "x" * 10_000}),
+    "an SCN of text": body(c_scn="x"),
+    "an SCN of 1e400": body().replace(b'"c_scn": ', b'"c_scn": 1e400, "was": '),
+    "an SCN of NaN": body().replace(b'"c_scn": ', b'"c_scn": NaN, "was": '),
+    "an SCN of 5,000 digits": body().replace(b'"c_scn": ', b'"c_scn": ' + b"9" * 5000 + b', "was": '),
+    "a negative SCN": body(c_scn=-1),
+    "an SCN above 64 bits": body(e_scn=2**64),
+    "a begin of text": body(b_scn="abc"),
+    "a truth as SCN": body(e_scn=True),
+    "a checkpoint without a log": body({"op": "chkpt", "offset": 1}),
+    "a checkpoint with a text as log": body({**CHECKPOINT, "seq": "seven"}),
+    "a checkpoint with a log of null": body({**CHECKPOINT, "seq": None}),
+    "a checkpoint with an offset of a list": body({**CHECKPOINT, "offset": [1]}),
+    "a checkpoint with a time out of range": body(CHECKPOINT, tm=10**40),
+    "an xid of no digits": body(xid="0xzz.1.2"),
+    "an xid of 10,000 digits": body(xid="0x" + "f" * 10_000 + ".1.2"),
+    "an xid of words": body(xid="a.b.c"),
+    "an xid of other digits": body(xid="\u0661.2.3"),
+    "a list as xid": body(xid=[1, 2, 3]),
+    "a time out of range": body(e_tm=10**30),
+    "a time before the year 1": body(e_tm=-(10**30)),
+    "a text as schema": body({**CHANGE, "schema": "SHOP"}),
+    "null as schema": body({**CHANGE, "schema": None}),
+    "a list as table": body({**CHANGE, "schema": {**CHANGE["schema"], "table": ["T"]}}),
+    "a text as object": body({**CHANGE, "schema": {**CHANGE["schema"], "obj": "5"}}),
+    "a text as number": body({**CHANGE, "num": "1"}),
+    "an object as ROWID": body({**CHANGE, "rid": {}}),
+    "a list as user": body(usr=[1]),
+    "a text as thread": body(rth="1"),
+    "a text as new values": body({**CHANGE, "after": "x"}),
+    "a list as old values": body({**CHANGE, "op": "u", "before": []}),
+    "half a surrogate pair as table": body({**CHANGE, "schema": {**CHANGE["schema"], "table": "\ud800"}}),
+    "an object as statement": body({"op": "ddl", "sql": {}}),
+}
+
+
+@pytest.mark.parametrize("message", ROGUE.values(), ids=ROGUE)
+def test_a_rogue_message_ends_typed_with_its_place_and_is_no_lost_redo(message: bytes) -> None:
+    with pytest.raises(RedolakeError) as refused:
+        read_message(message, "PDB", "message 5 of db:5000")
+
+    assert isinstance(refused.value, ReplicatorRefused)
+    assert refused.value.cure
+    assert len(str(refused.value)) < 1000
+    if "is no JSON" in str(refused.value) or "is none of" in str(refused.value):
+        assert "message 5 of db:5000" in str(refused.value)
+
+
+def test_numbers_of_columns_may_be_of_any_size() -> None:
+    text = body({**CHANGE, "after": {"ID": 1}}).replace(
+        b'"ID": 1', b'"ID": 1e400, "N": 1.5e-9, "M": 99999999999999999999999999'
+    )
+    read = read_message(text, "PDB")
+    assert isinstance(read, Message)
+    assert "1e400" in read.text
+
+
+def test_an_answer_that_comes_byte_by_byte_ends_in_time() -> None:
+    mine, its = socket.socketpair()
+    stopped = threading.Event()
+
+    def trickle() -> None:
+        its.recv(1000)
+        its.sendall(struct.pack("<I", 1000))
+        with suppress(OSError):
+            while not stopped.wait(0.01):
+                its.sendall(b"\0")
+
+    sender = threading.Thread(target=trickle)
+    sender.start()
+    mine.settimeout(0.2)
+    with mine, its:
+        with pytest.raises(ReplicatorUnavailable, match="has not answered INFO within"):
+            Connection(mine, Address("db", 5000, "DB"), None, 0.2).info()
+        stopped.set()
+        sender.join()
 
 
 def test_both_forms_of_a_transaction_id_are_that_of_logminer() -> None:

@@ -151,10 +151,29 @@ def test_the_service_may_lead_to_a_pdb_without_its_root(query, pdb_only):
     assert connection_from_uri(f"oracle://scott:tiger@db/PDB1?{query}").pdb_only is pdb_only
 
 
-def test_a_dsn_is_shown_without_its_wallets_password():
-    dsn = "tcps://db/ROOT?wallet_location=/w&wallet_password=tiger&sdu=1000"
+SECRET_DSNS = {
+    "an Easy Connect string": ("tcps://db/ROOT?wallet_location=/w&wallet_password=tiger&sdu=1000", "tcps://db:1521/ROOT"),
+    "a password with a blank": ("tcps://db:2484/ROOT?wallet_password=a tiger&sdu=1000", "tcps://db:2484/ROOT"),
+    "a password with a bracket": ("db/ROOT?wallet_password=a)tiger", "db:1521/ROOT"),
+    "a quoted password": (
+        '(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=R))'
+        '(SECURITY=(MY_WALLET_DIRECTORY=/w)(WALLET_PASSWORD="a) tiger")))', "tcps://db:2484/R"),
+    "several addresses": ("tcps://a:1,b:2/R?wallet_password=tiger", "tcps://a:1,b:2/R"),
+    "a SID, IPv6": (
+        "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=::1)(PORT=1521))(CONNECT_DATA=(SID=X)(HTTPS_PROXY_PW=tiger)))",
+        "[::1]:1521/X"),
+    "another's secret": ("db/R?some_pass=tiger", "db:1521/R"),
+    "a user in front": ("scott/tiger@db:1521/x", "***"),
+    "no address": ("(DESCRIPTION=(CONNECT_DATA=(SERVICE_NAME=x))(SECURITY=(WALLET_PASSWORD=tiger)))", "***"),
+    "a store of a cloud": ("config-azure://x?client_secret=tiger", "***"),
+    "a directory": ("ldap://h/x?pw=tiger", "***"),
+    "an alias": ("shop_high", "shop_high"),
+}  # fmt: skip
 
-    assert shown_dsn(dsn) == "tcps://db/ROOT?wallet_location=/w&wallet_password=***&sdu=1000"
+
+@pytest.mark.parametrize(("dsn", "shown"), SECRET_DSNS.values(), ids=SECRET_DSNS)
+def test_a_dsn_is_shown_without_its_secrets(dsn, shown):
+    assert shown_dsn(dsn) == shown
 
 
 def test_no_repr_shows_a_secret():

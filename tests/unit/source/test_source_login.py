@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
+import traceback
 from contextlib import contextmanager
 
 import oracledb
 import pytest
 
-from redolake.errors import SourceUnavailable
+from redolake.errors import RedolakeError, SourceUnavailable
 from redolake.source.connection import ConnectParams
 from redolake.source.session import OracleSession
 
@@ -55,3 +56,29 @@ def test_a_host_name_that_no_server_knows_is_unavailable_with_a_cure():
         OracleSession(ConnectParams("u", "p", "no-such-host.invalid:1521/FREE"))
 
     assert "host name" in failed.value.cure
+
+
+@pytest.mark.parametrize(
+    ("dsn", "says"),
+    [
+        ("(DESCRIPTION=(CONNECT_DATA=(SERVICE_NAME=x))(SECURITY=(WALLET_PASSWORD=tiger)))", "no addresses are defined"),
+        ("(DESCRIPTION=(ADDRESS=(HOST=db)))(WALLET_PASSWORD=tiger", "DPY-"),
+        ("tcps:/db/x?wallet_password=tiger", "cannot"),
+        ("scott/tiger@db:1521/x", "cannot parse connect string"),
+        ("ldap://h/x?wallet_password=tiger", "DPY-"),
+    ],
+)
+def test_an_error_shows_nothing_of_a_connect_string_that_the_driver_cannot_read(dsn, says):
+    with pytest.raises(RedolakeError, match=says) as failed:
+        OracleSession(ConnectParams("u", "p", dsn))
+
+    assert "tiger" not in "".join(traceback.format_exception(failed.value))
+
+
+def test_nothing_of_what_an_alias_leads_to_is_shown(tmp_path):
+    (tmp_path / "tnsnames.ora").write_text("shop = (DESCRIPTION=(SECURITY=(WALLET_PASSWORD=tiger)))\n")
+    with pytest.raises(RedolakeError, match="DPY-2049") as failed:
+        OracleSession(ConnectParams("u", "p", "shop", {"config_dir": str(tmp_path)}))
+
+    assert "tiger" not in "".join(traceback.format_exception(failed.value))
+    assert "shop" in str(failed.value)

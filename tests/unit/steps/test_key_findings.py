@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from redolake.config import Pipeline
+from redolake.context import open_context
+from redolake.errors import ConfigurationError
 from redolake.land.landing import Landing
 from redolake.steps.checks.key_findings import key_findings
 from tests.unit.land.redo_rows import ORDERS, window, write
@@ -80,3 +82,41 @@ def test_files_from_before_the_key_are_named(tmp_path: Path, allowed: str, sever
 
     assert found_severity == severity
     assert "in clear text, such as windows/" in what
+
+
+def test_two_keys_that_are_one_are_refused_by_validate_and_by_whatever_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPY", KEY)
+    monkeypatch.setenv("OTHER", "a third key that nobody guesses")
+    monkeypatch.setenv("AIRFLOW_CONN_COPY", f'{{"password": "{KEY}"}}')
+    same: list[dict[str, Any]] = [
+        {**ENCRYPTED, "mask_key": {"variable": "LANDING_KEY"}},
+        {**ENCRYPTED, "mask_key": {"connection": "copy"}},
+        {**ENCRYPTED, "tables": [{"table": "A.B", "mask_key": {"variable": "COPY"}}]},
+        {**ENCRYPTED, "old_landing_keys": [{"variable": "COPY"}]},
+        {"mask_key": {"variable": "OTHER"}, "landing_key": {"variable": "OTHER"}, "old_landing_keys": [{"variable": "COPY"}]},
+        {"mask_key": {"variable": "COPY"}, "tables": [{"table": "A.B", "mask_key": {"variable": "LANDING_KEY"}}]},
+    ]
+    for settings in same:
+        with (
+            pytest.raises(ConfigurationError, match="is the same key as") as caught,
+            open_context(pipeline(tmp_path, **settings)),
+        ):
+            pass
+        assert "openssl rand" in str(caught.value)
+        assert KEY not in str(caught.value)
+        assert {one[0] for one in found(pipeline(tmp_path, **settings)) if "same key" in one[1]} == {"error"}
+
+    tables = [{"table": name, "mask_key": {"variable": "OTHER"}} for name in ("A.B", "A.C")]
+    with open_context(pipeline(tmp_path, **ENCRYPTED, mask_key={"variable": "OTHER"}, tables=tables)):
+        pass
+
+
+def test_a_weak_key_of_old_files_is_a_warning_and_of_new_ones_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEAK", "password" * 4)
+    old = pipeline(tmp_path, **ENCRYPTED, old_landing_keys=[{"variable": "WEAK"}])
+    new = pipeline(tmp_path, landing_key={"variable": "WEAK"})
+
+    assert [(severity, "can be guessed" in what) for severity, what in found(old)] == [("warning", True)]
+    assert [(severity, "can be guessed" in what) for severity, what in found(new)] == [("error", True)]

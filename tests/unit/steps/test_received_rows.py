@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
 from datetime import datetime
 from typing import IO
 
@@ -31,3 +33,20 @@ def test_a_full_disk_is_said_with_the_folder_and_that_nothing_was_confirmed() ->
         spool_all(full)
     assert "TMPDIR" in stopped.value.cure
     assert "nothing of it was confirmed" in stopped.value.cure
+
+
+def test_rows_that_wait_are_not_on_the_disk_in_clear_text_and_come_back_in_their_order() -> None:
+    with tempfile.TemporaryFile() as file:
+        spool = Spool(file, "PDB", 1, 0)
+        count = 2 * BATCH_MESSAGES + 7
+        for number in range(count):
+            spool.add(replace(message(number), text='{"v": "123-45-6789"}'))
+        rows = [row for batch in spool.first(count - 1, 77, 1000) for row in batch.to_pylist()]
+        file.seek(0)
+        body = file.read()
+
+    assert [part for part in (b"123-45-6789", b"SHOP", b"ORDERS") if part in body] == []
+    assert len(rows) == count - 1
+    assert [row["sequence"] for row in rows] == [77] * len(rows)
+    assert len(body) > len(rows), "they were written"
+    assert '{"v": "123-45-6789"}' in rows[-1].values()

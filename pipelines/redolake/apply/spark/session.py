@@ -5,11 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
@@ -17,6 +17,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from redolake.errors import ConfigurationError, Finding
+from redolake.host.connect_token import TOKEN
 from redolake.host.runtime import prepare_this_process, spark_jars
 from redolake.host.spark_settings import AS_WRITTEN, FIXED, default_property
 from redolake.values.target_options import why_refused
@@ -119,7 +120,7 @@ def open_session(
     takes a remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
     keep_values_out_of_logs()
     if mode == "connect":
-        session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
+        session = connected_session(master_or_remote or "sc://localhost", os.environ.get(TOKEN))
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
         fix(session)
@@ -159,6 +160,21 @@ def cores(session: SparkSession) -> int:
     (plan,) = session.sql("EXPLAIN SELECT * FROM range(1000000)").collect()
     found = SPLITS.search(plan[0])
     return int(found[1]) if found else FEWEST_TASKS
+
+
+def connected_session(url: str, token: str | None) -> SparkSession:
+    """Return a session of a Connect server, which gets the token. pyspark demands TLS for one in the URL, unless the host is
+    `localhost`; this one is also sent where there is no TLS. One in the URL comes before it."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    class Channel(DefaultChannelBuilder):  # type: ignore[misc]
+        def metadata(self) -> Iterable[tuple[str, str]]:
+            return [*super().metadata(), ("authorization", f"Bearer {token}")]
+
+    if not token or DefaultChannelBuilder(url).token is not None:
+        return SparkSession.builder.remote(url).create()
+    return cast(SparkSession, ConnectSession.builder.channelBuilder(Channel(url)).create())
 
 
 def keep_values_out_of_logs() -> None:

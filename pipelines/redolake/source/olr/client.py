@@ -59,7 +59,7 @@ class Connection:
         self._socket, self._address, self._container = connected, address, container
         self._frames, self._silent, self._began = Frames(), silent, time.monotonic()
         self._has_messages = False
-        self.received = 0  # bytes
+        self.received, self._count = 0, 0  # bytes, messages
 
     @property
     def address(self) -> Address:
@@ -102,13 +102,14 @@ class Connection:
         """Yield messages as they come, and None while none comes. Raises ReplicatorUnavailable at the connection's end, and
         where none comes at all: what is not confirmed comes again, and checkpoints come also when nothing happens."""
         for body in self.bodies():
-            yield None if body is None else read_message(body, self._container)
+            yield None if body is None else read_message(body, self._container, f"message {self._count} of {self._address}")
 
     def bodies(self) -> Iterator[bytes | None]:
         """Yield messages as they are, and None while none comes."""
         while True:
             for body in self._frames:
                 self._has_messages = True
+                self._count += 1
                 yield body
             if not self._receive():
                 yield None
@@ -118,10 +119,18 @@ class Connection:
         self._socket.settimeout(seconds)
 
     def _ask(self, code: RequestCode, **fields: int | None) -> Answer:
+        """Ask and return the answer. It comes whole in time, however slowly its bytes follow each other."""
         self._send(code, **fields)
+        until = time.monotonic() + self._silent
         while True:
             for body in self._frames:
                 return read_answer(body)
+            if time.monotonic() >= until:
+                raise ReplicatorUnavailable(
+                    f"OpenLogReplicator at {self._address} has not answered {code.name} within {self._silent:g} s",
+                    cure="see its log, and that `address` under `source` is the `uri` of its network writer: the step is "
+                    "retried",
+                )
             self._receive()
 
     def _send(self, code: RequestCode, **fields: int | None) -> None:

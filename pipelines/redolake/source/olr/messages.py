@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from redolake.errors import ReplicatorRefused, StreamLost
+from redolake.errors import ReplicatorRefused
 from redolake.values.redo import Operation
 
 BEGIN, COMMIT, DDL, CHECKPOINT = "begin", "commit", "ddl", "chkpt"
+XID = re.compile(r"\d{1,5}\.\d{1,5}\.\d{1,10}", re.ASCII)
+HEX_XID = re.compile(r"0x[0-9a-fA-F]{1,4}\.[0-9a-fA-F]{1,4}\.[0-9a-fA-F]{1,8}")
+MOST = 2**63 - 1
+LONGEST_SHOWN = 40  # characters of what was sent
 CHANGES = {"c": Operation.INSERT, "u": Operation.UPDATE, "d": Operation.DELETE}
 
 
@@ -50,39 +56,97 @@ class Message:
     text: str
 
 
-def read_message(body: bytes, container: str | None) -> Message | Checkpoint:
-    """Read a message of JSON. Raises ReplicatorRefused for settings, StreamLost for what is no message."""
+class Malformed(ValueError):
+    """A message whose JSON is not OpenLogReplicator's; the text says what."""
+
+
+def read_message(body: bytes, container: str | None, place: str = "") -> Message | Checkpoint:
+    """Read a message of JSON. Raises ReplicatorRefused for settings, and for what is no message: nothing is lost by it, since
+    nothing was confirmed. `place` says where it came from."""
+    at = f" ({place})" if place else ""
     try:
-        text = body.decode()
-        found: Any = json.loads(text)
-        payloads, c_scn, c_idx = found["payload"], int(found["c_scn"]), int(found["c_idx"])
-        payload: dict[str, Any] = payloads[0]
+        try:
+            text = body.decode()
+            found = json.loads(text, parse_float=_no_fraction, parse_constant=_no_fraction)
+            payloads, c_scn, c_idx = _list(found, "payload"), _whole(found, "c_scn"), _whole(found, "c_idx")
+            at = f" ({', '.join(filter(None, (place, f'c_scn {c_scn}, c_idx {c_idx}')))})"
+            payload = payloads[0] if payloads else None
+            if not isinstance(payload, dict) or not isinstance(payload.get("op"), str):
+                raise Malformed("its `payload` has no operation")
+        except (ValueError, TypeError, RecursionError) as error:
+            why = str(error) if isinstance(error, Malformed) else type(error).__name__
+            raise ReplicatorRefused(
+                f"a message is no JSON of OpenLogReplicator: {why}{at}",
+                cure='set `"type": "json"` in `format` of OpenLogReplicator.json, see that `address` is its `uri`, and restart '
+                "it",
+            ) from error
         kind: str = payload["op"]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise StreamLost(
-            f"a message is no JSON of OpenLogReplicator: {type(error).__name__}",
-            cure='set `"type": "json"` in `format` of OpenLogReplicator.json, and restart it',
+        if len(payloads) != 1:
+            raise refuse("several changes are in one message", "message", 2)
+        if kind == CHECKPOINT:
+            sequence, offset = _whole(payload, "seq"), _whole(payload, "offset")
+            return Checkpoint(c_scn, c_idx, sequence, offset, _seconds(found), bool(payload.get("redo")))
+        return _of_transaction(found, payload, kind, container, text, c_scn, c_idx)
+    except Malformed as error:
+        raise ReplicatorRefused(
+            f"a message is none of OpenLogReplicator 1.8 or 1.9: {error}{at}",
+            cure="use OpenLogReplicator 1.8 or 1.9 with the settings that `redolake olr-config` prints, and restart it",
         ) from error
-    if len(payloads) != 1:
-        raise refuse("several changes are in one message", "message", 2)
-    if kind == CHECKPOINT:
-        return Checkpoint(c_scn, c_idx, int(payload["seq"]), int(payload["offset"]), _seconds(found), bool(payload.get("redo")))
-    return _of_transaction(found, payload, kind, container, text, c_scn, c_idx)
 
 
 def _of_transaction(
     found: dict[str, Any], payload: dict[str, Any], kind: str, container: str | None, text: str, c_scn: int, c_idx: int
 ) -> Message:
     if kind not in (BEGIN, COMMIT, DDL, *CHANGES):
-        raise StreamLost(f"an operation that is not known: {kind}", cure="use OpenLogReplicator 1.8 or 1.9")
+        raise Malformed(f"an operation that is not known: {kind[:LONGEST_SHOWN]!r}")
+    for name in ("schema", "before", "after"):
+        if name in payload and not isinstance(payload[name], dict):
+            raise Malformed(f"its `{name}` is no object")
     for refusal in refusals(found, payload, container):
         raise refusal
     schema = payload.get("schema", {})
     return Message(
-        c_scn, c_idx, kind, _xid(found), int(found["b_scn"]), int(found["e_scn"]), _moment(found["e_tm"]),
-        found.get("rth"), payload.get("num"), schema.get("owner"), schema.get("table"), schema.get("obj"),
-        payload.get("rid"), found.get("usr"), payload.get("sql"), text,
+        c_scn, c_idx, kind, _xid(found), _whole(found, "b_scn"), _whole(found, "e_scn"), _moment(found["e_tm"]),
+        _optional(found, "rth", int), _optional(payload, "num", int), _optional(schema, "owner", str),
+        _optional(schema, "table", str), _optional(schema, "obj", int), _optional(payload, "rid", str),
+        _optional(found, "usr", str), _optional(payload, "sql", str), text,
     )  # fmt: skip
+
+
+def _no_fraction(text: str) -> float:
+    """Read a number with a fraction or an exponent, which values of columns may be: no double, which may be infinite."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.inf
+    return value if math.isfinite(value) else 0.5  # a value's own text is read again when it is decoded; 0.5 is no whole number
+
+
+def _list(found: Any, name: str) -> list[Any]:
+    value = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(value, list):
+        raise Malformed(f"its `{name}` is no list")
+    return value
+
+
+def _whole(found: Any, name: str) -> int:
+    """Return a whole number that the landing's columns have room for."""
+    value = found.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        raise Malformed(f"its `{name}` is no whole number from 0 to {MOST}")
+    return value
+
+
+def _optional(found: Mapping[str, Any], name: str, kind: type[int] | type[str]) -> Any:
+    """Return a value of that kind, None where it is left out."""
+    value = found.get(name)
+    if value is None:
+        return None
+    if kind is int:
+        return _whole(found, name)
+    if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
+        raise Malformed(f"its `{name}` is no text")
+    return value
 
 
 def refusals(found: Mapping[str, Any], payload: Mapping[str, Any], container: str | None) -> Iterator[ReplicatorRefused]:
@@ -128,10 +192,11 @@ def other_database(name: str, container: str) -> ReplicatorRefused:
 def _xid_parts(found: Mapping[str, Any]) -> list[str] | None:
     """Return usn, slt and sqn in decimal digits; None for another form."""
     xid = found.get("xid")
-    if not isinstance(xid, str) or xid.count(".") != 2:
+    if not isinstance(xid, str):
         return None
-    parts = xid.removeprefix("0x").split(".")
-    return [str(int(part, 16)) for part in parts] if xid.startswith("0x") else parts
+    if HEX_XID.fullmatch(xid):
+        return [str(int(part, 16)) for part in xid[2:].split(".")]
+    return xid.split(".") if XID.fullmatch(xid) else None
 
 
 def _xid(found: Mapping[str, Any]) -> str:
@@ -142,11 +207,14 @@ def _xid(found: Mapping[str, Any]) -> str:
 
 
 def _seconds(found: dict[str, Any]) -> int | None:
-    return int(found["tm"]) // 10**9 if isinstance(found.get("tm"), int) else None
+    return None if not isinstance(found.get("tm"), int) else int(_moment(found["tm"], "tm").replace(tzinfo=UTC).timestamp())
 
 
-def _moment(nanoseconds: int) -> datetime:
-    return datetime.fromtimestamp(nanoseconds // 10**9, UTC).replace(tzinfo=None)
+def _moment(nanoseconds: Any, name: str = "e_tm") -> datetime:
+    try:
+        return datetime.fromtimestamp(int(nanoseconds) // 10**9, UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError) as error:
+        raise Malformed(f"its `{name}` is no time of the years 1 to 9999") from error
 
 
 def refuse(what: str, setting: str, value: int) -> ReplicatorRefused:

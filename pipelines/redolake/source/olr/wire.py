@@ -14,7 +14,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from redolake.errors import ReplicatorRefused, StreamLost
+from redolake.errors import ReplicatorRefused
 
 UNKNOWN_SCN = 2**64 - 1  # where nothing was confirmed
 _LONG = 0xFFFFFFFF
@@ -126,8 +126,8 @@ class Frames:
         self._buffer += data
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the messages that are complete. Raises StreamLost for one above the limit: its length may be that of another,
-        since a length of 8 bytes is written from 4."""
+        """Yield the messages that are complete. Raises ReplicatorRefused for one above the limit: its length may be that of
+        another, since a length of 8 bytes is written from 4."""
         while True:
             body = self._next()
             if body is None:
@@ -145,9 +145,11 @@ class Frames:
                 return None
             (length,) = struct.unpack_from("<Q", self._buffer, self._at + 4)
         if length > self._largest:
-            raise StreamLost(
+            raise ReplicatorRefused(
                 f"a message of {length:,} bytes, and {self._largest:,} are the most that are read",
-                cure="leave out the column with such a value, and its table, in OpenLogReplicator's `filter`; restart it",
+                cure="leave out the column with such a value, and its table, in OpenLogReplicator's `filter`; restart it. If "
+                "every message is, "
+                "another program listens at `address`",
             )
         end = self._at + head + length
         if len(self._buffer) < end:

@@ -10,6 +10,7 @@ from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from redolake.errors import LandingUnwritable
 from redolake.source.olr import Cut, Sequencer, to_batch
@@ -35,13 +36,13 @@ def room_for_rows() -> Iterator[None]:
 
 
 class Spool:
-    """Rows in a temporary file, in the order in which they came."""
+    """Rows in a temporary file, in the order in which they came. They are encrypted with a key that only this process has and
+    only while it runs: the disk keeps blocks of removed files, and the landing may be encrypted."""
 
     def __init__(self, file: IO[bytes], container: str | None, thread: int, number: int) -> None:
         self._file, self._container, self._thread, self.number = file, container, thread, number
         self._waiting: list[Message] = []
-        with room_for_rows():
-            self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
+        self._cipher, self._sizes = AESGCM(AESGCM.generate_key(256)), list[int]()
         self.rows = 0
 
     def add(self, message: Message) -> None:
@@ -54,18 +55,26 @@ class Spool:
         if self._waiting:
             first = self.rows - len(self._waiting)
             batch = to_batch(self._waiting, first, self._container, self._thread, self.number)
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, LANDED_SCHEMA) as writer:
+                writer.write_batch(batch)
+            sealed = self._cipher.encrypt(nonce_of(len(self._sizes)), sink.getvalue().to_pybytes(), None)
             with room_for_rows():
-                self._writer.write_batch(batch)
+                self._file.write(sealed)
+            self._sizes.append(len(sealed))
             self._waiting = []
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with room_for_rows():
+            self._file.seek(0)
+        for number, size in enumerate(self._sizes):
+            yield from pa.ipc.open_stream(self._cipher.decrypt(nonce_of(number), self._file.read(size), None))
 
     def first(self, rows: int, sequence: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the first rows that committed before an SCN, as those of one log."""
         self._flush()
-        with room_for_rows():
-            self._writer.close()
-            self._file.seek(0)
         left, at = rows, LANDED_SCHEMA.get_field_index("sequence")
-        for batch in pa.ipc.open_stream(self._file):
+        for batch in self._batches():
             part = batch.slice(0, left)
             left -= part.num_rows
             part = part.filter(pc.less(part.column("scn"), end))
@@ -73,6 +82,11 @@ class Spool:
             yield part.set_column(at, LANDED_SCHEMA.field(at), log)
             if not left:
                 return
+
+
+def nonce_of(number: int) -> bytes:
+    """Return a nonce that its key has for one batch only."""
+    return number.to_bytes(12, "big")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import replace
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.encrypted_parquet import PARQUET, is_encrypted
-from redolake.host.secrets import OF_LANDING, OF_MASKS, KeyUse, find_key, read_key
+from redolake.host.secrets import OF_LANDING, OF_MASKS, KeyUse, equal_keys, find_key, read_key
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.land.keys import LandingKeys
@@ -21,8 +21,9 @@ def key_findings(pipeline: Pipeline) -> Iterator[Finding]:
     """Yield a warning for a key that is not set here, as tasks may run elsewhere, and an error for a wrong one."""
     files, subject = Files(pipeline.landing_folder), f"{pipeline.name}.landing_key"
     current = pipeline.landing_secret
-    for mask_key in dict.fromkeys(filter(None, (pipeline.mask_key, *(entry.mask_key for entry in pipeline.entries)))):
-        secret = SecretName(mask_key.connection, mask_key.variable)
+    secrets = pipeline.secrets
+    yield from equal_keys(secrets)
+    for secret in (secret for setting, secret in secrets if setting == OF_MASKS.setting):
         yield from wrong(secret, "warning" if find_key(secret) is None else "error", OF_MASKS)
     if current is not None and find_key(current) is None:
         yield from wrong(current, "warning")
@@ -31,10 +32,8 @@ def key_findings(pipeline: Pipeline) -> Iterator[Finding]:
             LandingKeys(files, current).find()
         except ConfigurationError as error:
             yield from error.findings
-    for one in pipeline.old_landing_keys:
-        secret = SecretName(one.connection, one.variable)
-        severity = "warning" if find_key(secret) is None else "error"
-        yield from wrong(secret, severity, replace(OF_LANDING, setting="old_landing_keys"))
+    for secret in (secret for setting, secret in secrets if setting == "old_landing_keys"):
+        yield from wrong(secret, "warning", replace(OF_LANDING, setting="old_landing_keys"))
     if current is not None and (clear := clear_files(files)):
         what = f"files that were written before it are in clear text, such as {clear}"
         severity = "warning" if pipeline.masked_in_landing == "refuse" else "note"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from redolake.context import ledger_url, open_to_read
 from redolake.errors import ConfigurationError, Finding, RedolakeError, SparkLost
 from redolake.host import crash
 from redolake.host.arrow_check import arrow_findings
+from redolake.host.connect_token import TOKEN, is_loopback
 from redolake.host.filesystem import EXTRAS, protocol_of
 from redolake.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from redolake.land import layout
@@ -35,7 +36,7 @@ from redolake.steps.checks.running_stream import known_tables, replicator_findin
 from redolake.steps.checks.user_code_findings import known_code_findings
 from redolake.steps.shared.folders import folder_findings, with_contents
 from redolake.steps.shared.reader_change import last_window
-from redolake.steps.shared.spark_jobs import opened_spark
+from redolake.steps.shared.spark_jobs import host_and_port, opened_spark, remote_of
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
@@ -206,7 +207,7 @@ def host_findings(pipeline: Pipeline, executors: Sequence[str]) -> list[Finding]
 def spark_findings(pipeline: Pipeline) -> list[Finding]:
     """Check Java and the jars here. They are needed where tasks run, which may be another machine, so they are warnings."""
     if pipeline.spark.mode == "connect":
-        return []  # the server has its own
+        return list(server_findings(pipeline))  # it has its own Java and jars
     findings: list[Finding] = []
     for check in (find_java, partial(spark_jars, pipeline.landing, pipeline.lake)):
         try:
@@ -214,6 +215,20 @@ def spark_findings(pipeline: Pipeline) -> list[Finding]:
         except ConfigurationError as error:
             findings += [replace(finding, severity="warning") for finding in error.findings]
     return [*findings, *object_store_findings(pipeline)]
+
+
+def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
+    """Yield a warning for a Connect server on another host that this process sends no token, as far as it knows the server."""
+    try:
+        remote = remote_of(pipeline)
+    except ConfigurationError:
+        return  # Airflow knows it
+    host, _ = host_and_port(remote)
+    if not host or is_loopback(host) or os.environ.get(TOKEN) or ";token=" in remote or ";authorization=" in remote:
+        return
+    what = f"the Connect server on {host} gets no token: if it needs none, whoever reaches its port runs code as its user"
+    cure = f"export {TOKEN} for `redolake spark serve` and wherever tasks run"
+    yield Finding(f"{pipeline.name}.spark", what, cure, "warning")
 
 
 def object_store_findings(pipeline: Pipeline) -> list[Finding]:
