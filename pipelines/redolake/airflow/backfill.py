@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
@@ -17,6 +17,7 @@ from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import BACKFILL, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
@@ -130,7 +131,7 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         from redolake import steps
 

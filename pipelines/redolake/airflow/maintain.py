@@ -9,13 +9,14 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import MAINTAIN, TASKS, dag_text
 from redolake.config import Pipeline
 
@@ -36,7 +37,7 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
             log.info("%s", line)
         return asdict(found)
 
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         """Return the spec of the job; end the run where no table has contents, and after a dry run."""
         from redolake import steps

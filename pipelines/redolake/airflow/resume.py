@@ -8,12 +8,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 
 from redolake.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import RESUME, TASKS, dag_text
 from redolake.config import Pipeline
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.assets import publish_table_events, tables_alias
@@ -18,6 +18,7 @@ from redolake.airflow.fields import chosen_tables, tables_param
 from redolake.airflow.groups import group_evenly, group_label
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import SNAPSHOT, TASKS, dag_text
 from redolake.config import Pipeline
 from redolake.errors import RedolakeError, TableHeld, Transient
@@ -77,7 +78,7 @@ def read_each(
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(doc_md=TASKS["begin"])
+    @short_circuit_task(doc_md=TASKS["begin"])
     def begin() -> list[dict[str, Any]]:
         """Return the arguments of each `read`; with none the run ends."""
         from redolake import steps
