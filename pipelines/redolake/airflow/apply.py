@@ -25,7 +25,7 @@ from redolake.airflow.spark import spark_task
 from redolake.airflow.tasks import StartRun, short_circuit_task, task
 from redolake.airflow.texts import APPLY, TASKS, dag_text
 from redolake.config import Pipeline
-from redolake.errors import ConfigurationError, TableHeld
+from redolake.errors import ConfigurationError, TableHeld, one_line
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 
@@ -58,7 +58,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
             complete_to = steps.read_complete_to(resolved)
             send_metrics(resolved)
         for name, table in recorded.tables.items():
-            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
+            log.info("%s: %s", one_line(name), ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
         advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}
         context = get_current_context()
         events = context["outlet_events"]
@@ -125,7 +125,7 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
 
         with resolved_pipeline(pipeline) as resolved:
             due = steps.begin_resnapshots(resolved)
-        log.info("snapshotted again by itself: %s", ", ".join(due) or "no table")
+        log.info("snapshotted again by itself: %s", one_line(", ".join(due)) or "no table")
         return [{"tables": tables, "replace": True, "by_policy": True} for tables in group_evenly(due)]
 
     StartRun.partial(

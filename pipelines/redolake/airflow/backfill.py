@@ -21,7 +21,7 @@ from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import BACKFILL, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.values.moment import FORMS, PATTERN
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def fill_live(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(found.lines)
+    text = "\n".join(map(one_line, found.lines))
     if not found.is_whole:
         raise AirflowFailException(text)
     log.info("%s", text)
@@ -127,7 +127,7 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    log.info("%s", "\n".join(found.lines))
+    log.info("%s", "\n".join(map(one_line, found.lines)))
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
@@ -169,7 +169,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             recorded = steps.record_backfill(resolved, batch)
         for table in recorded.tables:
-            log.info("%s: +%s ~%s -%s in %s", table.table, table.inserted, table.updated, table.deleted, table.target)
+            log.info("%s: +%s ~%s -%s in %s", one_line(table.table), table.inserted, table.updated, table.deleted, table.target)
         return asdict(recorded)
 
     params = backfill_params(pipeline)

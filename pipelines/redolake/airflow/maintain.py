@@ -19,6 +19,7 @@ from redolake.airflow.spark import spark_task
 from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import MAINTAIN, TASKS, dag_text
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             found = steps.prune_pipeline(resolved, execute=execute, by=trigger_user(context) or "maintain_schedule")
         for line in steps.describe_pruned(found):
-            log.info("%s", line)
+            log.info("%s", one_line(line))
         return asdict(found)
 
     @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
@@ -56,7 +57,7 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             found = steps.record_maintenance(resolved, batch)
         for line in steps.describe_maintenance(found):
-            log.info("%s", line)
+            log.info("%s", one_line(line))
         wrong = [f"{one.table}: {one.error}" for one in found.tables if one.error]
         if wrong:
             raise AirflowFailException("\n".join(wrong))

@@ -17,6 +17,7 @@ from redolake.airflow.tasks import task
 from redolake.airflow.texts import REPAIR, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def repair_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=opens,
                 )
-                log.info("%s", made)
+                log.info("%s", one_line(str(made)))
                 found.append(made)
         if wrong := [one for one in found if not one.equal]:
             raise AirflowFailException("\n".join(map(str, wrong)))

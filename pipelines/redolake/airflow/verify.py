@@ -19,6 +19,7 @@ from redolake.airflow.spark import connect_url
 from redolake.airflow.tasks import task
 from redolake.airflow.texts import TASKS, VERIFY, dag_text
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def verify_dag(pipeline: Pipeline) -> DAG:
 
 def log_line(line: str) -> None:
     if line:  # empty lines only count work, for a terminal
-        log.info("%s", line)
+        log.info("%s", one_line(line))
 
 
 def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:

@@ -72,7 +72,8 @@ def family_of(oracle_type: OracleType) -> Family:
             cure="leave the column out (`exclude_columns`), or leave the table out",
         )
     if family is None and "." in oracle_type.name:
-        grant = f"GRANT EXECUTE ON {oracle_type.name}"
+        owner, _, name = oracle_type.name.partition(".")
+        grant = f"GRANT EXECUTE ON {TableId(owner, name).in_sql}"
         raise SchemaConflict(f"a type that this user may not see; {grant} to the user of the connection", cure=grant)
     if family is None:
         known = ", ".join(_BY_NAME)
