@@ -24,7 +24,7 @@ from redolake.decode.datatypes.family import Cast, Family, Unfit
 from redolake.errors import RedolakeError, SchemaConflict
 from redolake.values.mapping import OF_LAKE
 from redolake.values.null_rule import own_rule
-from redolake.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
+from redolake.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TableId, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "Unfit", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
