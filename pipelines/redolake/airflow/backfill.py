@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
+from redolake.airflow.failures import airflow_failures
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
@@ -23,6 +24,7 @@ from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.values.moment import FORMS, PATTERN
+from redolake.values.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -137,6 +139,11 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
+        is_from_logs = chosen["source"] == "logs"
+        with airflow_failures():
+            refuse_unused(
+                chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=is_from_logs
+            )
         if chosen["target"] == "live":
             fill_live(pipeline, context)
             return {}
