@@ -10,8 +10,35 @@ them into docs/reference/errors.md.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+
+def one_line(text: str) -> str:
+    """Return a text with each character that no line shows, such as a line's end in a name, as its escape."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def in_shell(name: str) -> str:
+    """Return a name as one word of a command line, on one line."""
+    if name.isprintable():
+        return shlex.quote(name)
+    return "$'" + one_line(re.sub(r"(['\\])", r"\\\1", name)) + "'"
+
+
+def to_paste(cure: str, name: object) -> str:
+    """Return a cure whose `redolake ..` commands run as printed with a name that means something to a shell. Whoever may create
+    a table chooses its name."""
+    raw = str(name)
+    if raw != in_shell(raw):
+        command = rf"(redolake(?: [-\w]+){{1,8}} ){re.escape(raw)}(?![\w$#\".])"
+        cure = re.sub(command, lambda found: found[1] + in_shell(raw), cure)
+    return one_line(cure)
 
 
 class RedolakeError(Exception):
@@ -19,16 +46,16 @@ class RedolakeError(Exception):
     place once; `where` also has those that `what` names."""
 
     def __init__(self, what: str, *, cure: str = "", ora_code: int | None = None, **where: object) -> None:
-        self.what, self.cure, self.ora_code = what, cure, ora_code
+        self.what, self.cure, self.ora_code = one_line(what), to_paste(cure, where.get("table", "")), ora_code
         self.where: Mapping[str, object] = {k: v for k, v in where.items() if v is not None}
-        super().__init__(what)
+        super().__init__(self.what)
 
     @property
     def code(self) -> str:
         return type(self).__name__
 
     def __str__(self) -> str:
-        places = (f"{key.replace('_', ' ')} {value}" for key, value in self.where.items())
+        places = (one_line(f"{key.replace('_', ' ')} {value}") for key, value in self.where.items())
         where = ", ".join(place for place in places if not re.search(rf"\b{re.escape(place)}\b", self.what, re.IGNORECASE))
         name = "" if type(self) in (Transient, Terminal) else f"{self.code}: "  # the families' own names help nobody
         return f"{name}{self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
@@ -466,8 +493,12 @@ class Finding:
     cure: str = ""
     severity: str = "error"  # error, warning, note
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "what", one_line(self.what))
+        object.__setattr__(self, "cure", to_paste(self.cure, self.subject))
+
     def __str__(self) -> str:
-        return f"{self.subject}: {self.what}" + (f"\n    do this: {self.cure}" if self.cure else "")
+        return f"{one_line(self.subject)}: {self.what}" + (f"\n    do this: {self.cure}" if self.cure else "")
 
 
 class ConfigurationError(Terminal):

@@ -179,7 +179,7 @@ def test_an_scn_at_which_a_table_is_not_known_is_refused_with_its_name(bank: Ban
 
 def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python(bank: Bank, tmp_path: Path) -> None:
     scn = bank.commits[0]
-    written = steps.read_as_of(bank.pipeline, str(scn), to=str(tmp_path / "then"), spark=bank.spark)
+    written = steps.read_as_of(bank.pipeline, str(scn), to=str(bank.shop.folder / "then"), spark=bank.spark)
     sql = "SELECT sum(amount) AS both FROM (SELECT amount FROM SAVINGS UNION ALL SELECT amount FROM SHOP_CURRENTS)"
     asked = steps.read_as_of(bank.pipeline, "now", sql=sql, spark=bank.spark)
     config = tmp_path / "pipelines.yml"
@@ -193,7 +193,7 @@ def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python
             steps.read_as_of(bank.pipeline, "now", sql=wrong, spark=bank.spark)
 
     assert [(t.table, t.rows, t.replayed) for t in written.tables] == [("SHOP.SAVINGS", 3, True), ("SHOP.CURRENTS", 3, True)]
-    assert pq.read_table(tmp_path / "then" / "shop" / "savings").num_rows == 3
+    assert pq.read_table(bank.shop.folder / "then" / "shop" / "savings").num_rows == 3
     assert (asked.columns, asked.result) == (("both",), ((str(SUM),),))
     assert amounts == bank.source(scn)["SHOP.SAVINGS"]
     assert isinstance(lake("shop", config), Lake)

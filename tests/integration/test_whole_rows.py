@@ -176,7 +176,7 @@ REFUSED = {  # the column's type, and the reason
     "album) NESTED TABLE v.pages STORE AS lines_of_sets": "its elements are rows of another table",
     "BFILE)": "the value is a file outside the database",
     "REF home)": "what it refers to is a row of another table",
-    "hidden)": "GRANT EXECUTE ON SHOP.HIDDEN to the user of the connection",
+    "hidden)": 'GRANT EXECUTE ON "SHOP"."HIDDEN" to the user of the connection',
 }
 
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk import DAG, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
@@ -23,9 +22,10 @@ from redolake.airflow.run_notes import leave_note, window_note
 from redolake.airflow.schedule import apply_schedule
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import StartRun, short_circuit_task, task
 from redolake.airflow.texts import APPLY, TASKS, dag_text
 from redolake.config import Pipeline
-from redolake.errors import ConfigurationError, TableHeld
+from redolake.errors import ConfigurationError, TableHeld, one_line
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 def apply_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         from redolake import steps
 
@@ -58,7 +58,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
             complete_to = steps.read_complete_to(resolved)
             send_metrics(resolved)
         for name, table in recorded.tables.items():
-            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
+            log.info("%s: %s", one_line(name), ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
         advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}
         context = get_current_context()
         events = context["outlet_events"]
@@ -118,17 +118,17 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
     It does not wait for the batch: a table that this run holds is started by the next one, which a timetable starts.
     """
 
-    @task.short_circuit(doc_md=TASKS["held_tables"])
+    @short_circuit_task(doc_md=TASKS["held_tables"])
     def held_tables() -> list[dict[str, Any]]:
         """Return the values for each run of the snapshot's DAG; with none nothing is started."""
         from redolake import steps
 
         with resolved_pipeline(pipeline) as resolved:
             due = steps.begin_resnapshots(resolved)
-        log.info("snapshotted again by itself: %s", ", ".join(due) or "no table")
+        log.info("snapshotted again by itself: %s", one_line(", ".join(due)) or "no table")
         return [{"tables": tables, "replace": True, "by_policy": True} for tables in group_evenly(due)]
 
-    TriggerDagRunOperator.partial(
+    StartRun.partial(
         task_id="snapshot",
         trigger_dag_id=f"{pipeline.name}_snapshot",
         doc_md=TASKS["reload"],

@@ -9,19 +9,22 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
+from redolake.airflow.failures import airflow_failures
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import BACKFILL, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.values.moment import FORMS, PATTERN
+from redolake.values.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -102,7 +105,7 @@ def fill_live(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(found.lines)
+    text = "\n".join(map(one_line, found.lines))
     if not found.is_whole:
         raise AirflowFailException(text)
     log.info("%s", text)
@@ -126,16 +129,21 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    log.info("%s", "\n".join(found.lines))
+    log.info("%s", "\n".join(map(one_line, found.lines)))
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         from redolake import steps
 
         context = get_current_context()
         chosen = context["params"]
+        is_from_logs = chosen["source"] == "logs"
+        with airflow_failures():
+            refuse_unused(
+                chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=is_from_logs
+            )
         if chosen["target"] == "live":
             fill_live(pipeline, context)
             return {}
@@ -168,7 +176,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             recorded = steps.record_backfill(resolved, batch)
         for table in recorded.tables:
-            log.info("%s: +%s ~%s -%s in %s", table.table, table.inserted, table.updated, table.deleted, table.target)
+            log.info("%s: +%s ~%s -%s in %s", one_line(table.table), table.inserted, table.updated, table.deleted, table.target)
         return asdict(recorded)
 
     params = backfill_params(pipeline)

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk import DAG, get_current_context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from redolake.airflow.assets import landing_asset
@@ -23,6 +22,7 @@ from redolake.airflow.run_notes import leave_note, window_note
 from redolake.airflow.runway import runway_task
 from redolake.airflow.schedule import capture_schedule
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import StartRun, short_circuit_task, task
 from redolake.airflow.texts import CAPTURE, RECEIVE, TASKS, dag_text
 from redolake.airflow.waiting import PlanWindow
 from redolake.config import Pipeline
@@ -171,7 +171,7 @@ def receive_dag(pipeline: Pipeline) -> DAG:
 def join_new_tables(pipeline: Pipeline, landed: Any) -> None:
     """Start the snapshot after a window has landed if a pattern has added tables that have no contents yet."""
 
-    @task.short_circuit(doc_md=TASKS["new_tables"])
+    @short_circuit_task(doc_md=TASKS["new_tables"])
     def new_tables() -> list[str]:
         from redolake import steps
 
@@ -179,7 +179,7 @@ def join_new_tables(pipeline: Pipeline, landed: Any) -> None:
             return steps.joined_tables(resolved)
 
     # No table is named: a second run that waits behind the first then finds nothing to do.
-    snapshot = TriggerDagRunOperator(
+    snapshot = StartRun(
         task_id="snapshot",
         trigger_dag_id=f"{pipeline.name}_snapshot",
         conf={"tables": [], "replace": False},

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import logging
 
-from airflow.sdk import DAG, task
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import DOCTOR, TASKS, dag_text
 from redolake.config import Pipeline
 

@@ -8,13 +8,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import ApproveChoice, Question, find_decision
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.fields import confirmation, optional_text
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import DROP, TASKS, dag_text
 from redolake.config import Pipeline
 

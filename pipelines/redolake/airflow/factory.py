@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from airflow.sdk import DAG, task
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.apply import apply_dag
@@ -27,6 +27,7 @@ from redolake.airflow.repair import repair_dag
 from redolake.airflow.resume import resume_dag
 from redolake.airflow.snapshot import snapshot_dag
 from redolake.airflow.swap import swap_dag
+from redolake.airflow.tasks import task
 from redolake.airflow.verify import verify_dag
 from redolake.config import Pipeline, load_each
 from redolake.errors import ConfigurationError

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import logging
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import FILL_COLUMNS, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ def fill_columns_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=session_opener(pipeline),
                 )
-                log.info("%s", "\n".join(found.lines))
+                log.info("%s", "\n".join(map(one_line, found.lines)))
                 filled += [] if found.delta_version is None else [found.table]
         return filled
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
+LABEL = 250  # characters of a name that Airflow's database takes; OWNER.NAME may have more
 
 
 def most_instances() -> int:
@@ -29,4 +30,5 @@ def group_evenly(items: Sequence[T], most: int | None = None) -> list[list[T]]:
 def group_label(names: Sequence[str]) -> str:
     """Return the name of an instance in Airflow's lists."""
     first, *others = names
-    return first if not others else f"{first} and {len(others)} more"
+    more = f" and {len(others)} more" if others else ""
+    return f"{first[: LABEL - len(more)]}{more}"

@@ -9,15 +9,17 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import MAINTAIN, TASKS, dag_text
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -33,10 +35,10 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             found = steps.prune_pipeline(resolved, execute=execute, by=trigger_user(context) or "maintain_schedule")
         for line in steps.describe_pruned(found):
-            log.info("%s", line)
+            log.info("%s", one_line(line))
         return asdict(found)
 
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    @short_circuit_task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         """Return the spec of the job; end the run where no table has contents, and after a dry run."""
         from redolake import steps
@@ -55,7 +57,7 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             found = steps.record_maintenance(resolved, batch)
         for line in steps.describe_maintenance(found):
-            log.info("%s", line)
+            log.info("%s", one_line(line))
         wrong = [f"{one.table}: {one.error}" for one in found.tables if one.error]
         if wrong:
             raise AirflowFailException("\n".join(wrong))

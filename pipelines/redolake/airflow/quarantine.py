@@ -10,16 +10,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import QUARANTINE, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 from redolake.values.row_key import parse_row_key
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ def quarantine_dag(pipeline: Pipeline) -> DAG:
                 made = steps.retry_quarantine(
                     resolved, table, keys, reason=reason, by=by, source=source_of(pipeline), report=log_line, opens=opens
                 )
-                log.info("%s", made)
+                log.info("%s", one_line(str(made)))
                 done.append(made)
         if any(one.left for one in done):
             raise AirflowFailException("\n".join(map(str, done)))
@@ -125,14 +127,15 @@ def drop_keys(pipeline: Pipeline, resolved: Pipeline, context: Any, opens: Calla
         keys = {table: [json.loads(key) for key in given] for table, given in by.shown.items()}
     done = [steps.drop_quarantined(resolved, t, some, reason=by.reason, by=by.by, opens=opens) for t, some in keys.items()]
     for one in done:
-        log.warning("%s: the changes of %s keys are never applied", one.table, len(one.done))
+        log.warning("%s: the changes of %s keys are never applied", one_line(one.table), len(one.done))
     return "; ".join(map(str, done))
 
 
 def log_changes(found: QuarantineList) -> str:
     """Log the first changes; return how many keys there are."""
     for one in found.changes[:SHOWN]:
-        log.info("%s %s (%s): %s of SCN %s, %s", one.table, one.keys, one.state, one.operation, one.commit_scn, one.reason)
+        text = f"{one.table} {one.keys} ({one.state}): {one.operation} of SCN {one.commit_scn}, {one.reason}"
+        log.info("%s", one_line(text))
     if len(found.changes) > SHOWN:
         log.info("and %s more changes: `redolake quarantine list --output json` has all", len(found.changes) - SHOWN)
     return f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")

@@ -8,17 +8,18 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import StartRun, short_circuit_task
 from redolake.airflow.texts import RECOVER, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 if TYPE_CHECKING:
     from redolake.window.recovery_options import Choice
@@ -97,14 +98,14 @@ def close(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(line for line in found.lines if line)
+    text = "\n".join(one_line(line) for line in found.lines if line)
     if found.missing or any(table.why_not for table in found.tables):
         raise AirflowFailException(text)
     log.info("%s", text)
 
 
 def recover_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(doc_md=TASKS["recover"])
+    @short_circuit_task(doc_md=TASKS["recover"])
     def decide() -> list[str]:
         """Return the tables to read again; with none the run ends."""
         from redolake import steps
@@ -144,7 +145,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
     with DAG(**dag_settings(pipeline, "recover"), schedule=None, params=params, doc_md=dag_text(RECOVER, pipeline)) as dag:
         again = decide()
         ApproveChoice(pipeline=pipeline, ask=question) >> again
-        TriggerDagRunOperator(
+        StartRun(
             task_id="snapshot",
             trigger_dag_id=f"{pipeline.name}_snapshot",
             conf={"tables": again, "replace": True},

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import logging
 
-from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk import DAG, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import REPAIR, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ def repair_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=opens,
                 )
-                log.info("%s", made)
+                log.info("%s", one_line(str(made)))
                 found.append(made)
         if wrong := [one for one in found if not one.equal]:
             raise AirflowFailException("\n".join(map(str, wrong)))

@@ -8,14 +8,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 
 from redolake.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import RESUME, TASKS, dag_text
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ def resume_dag(pipeline: Pipeline) -> DAG:
                 resumed = tuple(one.table for one in made)
             else:
                 resumed = steps.resume_tables(resolved, tables, by=trigger_user(context), reason=reason)
-        log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
+        log.info("resumed: %s; the next batch catches them up", one_line(", ".join(resumed)))
         return list(resumed)
 
     captured = [str(t.id) for t in pipeline.tables]

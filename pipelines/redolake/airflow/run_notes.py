@@ -14,7 +14,8 @@ from airflow.listeners import hookimpl
 
 from redolake.values.utc import utc_text
 
-NOTE = "note"
+NOTE, TAG = "note", "redolake"
+LONGEST = 1000  # characters of a note that Airflow's database takes
 NOTED = frozenset({"capture", "apply"})
 
 
@@ -28,7 +29,7 @@ def leave_note(context: Any, text: str) -> None:
 
 
 class RunNotes:
-    """Airflow calls it in the scheduler when a run of any DAG ends."""
+    """Airflow calls it in the scheduler when a run of any DAG ends, of other teams' too."""
 
     @hookimpl
     def on_dag_run_success(self, dag_run: Any, msg: str) -> None:
@@ -40,8 +41,11 @@ class RunNotes:
 
 
 def write_note(dag_run: Any) -> None:
-    if dag_run.dag_id.rpartition("_")[2] not in NOTED:
+    """Write the note of a run of a pipeline's DAG. Any DAG may have such an id; ours have the tags of `dag_settings`, too."""
+    pipeline, _, part = dag_run.dag_id.rpartition("_")
+    if part not in NOTED:
         return
+    from airflow.models.dag import DagTag
     from airflow.models.xcom import XComModel
     from sqlalchemy import select
     from sqlalchemy.orm import object_session
@@ -49,9 +53,12 @@ def write_note(dag_run: Any) -> None:
     # `airflow dags test` has a run without a session, and a second session could wait for the first one's lock for ever.
     if (session := object_session(dag_run)) is None or dag_run.note:
         return
+    if not {TAG, pipeline} <= {*session.scalars(select(DagTag.name).where(DagTag.dag_id == dag_run.dag_id))}:
+        return
     query = select(XComModel).where(
         XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == NOTE
     )
     found = session.scalars(query).first()
-    if found is not None:
-        dag_run.note = XComModel.deserialize_value(found)
+    text = None if found is None else XComModel.deserialize_value(found)
+    if isinstance(text, str):  # anything else would fail each flush of the scheduler's session
+        dag_run.note = text[:LONGEST]

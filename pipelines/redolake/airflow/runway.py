@@ -12,11 +12,11 @@ import logging
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.metrics import send_metrics
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import TASKS
 from redolake.config import Pipeline
 

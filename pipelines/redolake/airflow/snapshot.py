@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.assets import publish_table_events, tables_alias
@@ -18,9 +18,10 @@ from redolake.airflow.fields import chosen_tables, tables_param
 from redolake.airflow.groups import group_evenly, group_label
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
+from redolake.airflow.tasks import short_circuit_task, task
 from redolake.airflow.texts import SNAPSHOT, TASKS, dag_text
 from redolake.config import Pipeline
-from redolake.errors import RedolakeError, TableHeld, Transient
+from redolake.errors import RedolakeError, TableHeld, Transient, one_line
 from redolake.values.null_rule import nulled_text
 from redolake.values.utc import beside
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 def log_rows(*tables: TableSnapshot) -> None:
     for done in tables:
         nulled = f", {nulled_text(done.nulled)}" if done.nulled else ""
-        log.info("%s: %s rows AS OF SCN %s%s%s", done.table, done.rows, done.scn, beside(done.at), nulled)
+        log.info("%s: %s rows AS OF SCN %s%s%s", one_line(done.table), done.rows, done.scn, beside(done.at), nulled)
 
 
 def grouped_shares(shares: Sequence[ReadShare]) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def read_each(
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
-    @task.short_circuit(doc_md=TASKS["begin"])
+    @short_circuit_task(doc_md=TASKS["begin"])
     def begin() -> list[dict[str, Any]]:
         """Return the arguments of each `read`; with none the run ends."""
         from redolake import steps
@@ -98,7 +99,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 raise AirflowFailException(message)
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
-        log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), ", ".join(begun.tables) or "every table has contents")
+        log.info(
+            "AS OF SCN %s%s: %s", begun.scn, beside(begun.at), one_line(", ".join(begun.tables)) or "every table has contents"
+        )
         sessions = {str(t.id): resolved.snapshot_settings(t.id).sessions for t in resolved.tables} if begun.chunks else {}
         return [grouped_shares(group) for group in group_evenly(begun.shares(sessions))]
 
@@ -144,7 +147,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         message, held = context["ti"].xcom_pull(task_ids="begin", key="held") or "", set()
         if unread:
-            message += f"\nnot read, see their tasks: {', '.join(unread)}"
+            message += f"\nnot read, see their tasks: {one_line(', '.join(unread))}"
         with resolved_pipeline(pipeline) as resolved:
             try:
                 log_rows(*steps.record_snapshot_load(resolved, batch).tables)

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import redolake
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.failures import airflow_failures
+from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure
 
 JOB = Path(redolake.__file__).with_name("job") / "job.py"
 
 
-class SubmitBatch(SparkSubmitOperator):
+class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
     """Runs the job file by spark-submit; finds jars, settings and Java at run time, so that parsing DAGs needs none of them."""
 
     application_args: list[Any]

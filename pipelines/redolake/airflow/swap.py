@@ -8,16 +8,18 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import trigger_user
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.fields import chosen_tables, optional_text, tables_param
 from redolake.airflow.settings import dag_settings
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import SWAP, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ def swap_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=session_opener(pipeline),
                 )
-                log.info("%s", "\n".join(found.lines))
+                log.info("%s", "\n".join(map(one_line, found.lines)))
                 kept += [found.kept] if found.kept else []
         return kept
 

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk import DAG, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.fields import chosen_tables, tables_param
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import connect_url
+from redolake.airflow.tasks import task
 from redolake.airflow.texts import TASKS, VERIFY, dag_text
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +52,7 @@ def verify_dag(pipeline: Pipeline) -> DAG:
 
 def log_line(line: str) -> None:
     if line:  # empty lines only count work, for a terminal
-        log.info("%s", line)
+        log.info("%s", one_line(line))
 
 
 def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:

@@ -25,7 +25,7 @@ from redolake.airflow.groups import group_evenly
 from redolake.airflow.links import PAGE_LINKS
 from redolake.airflow.triggers import ArchivedLogTrigger, SourceTrigger
 from redolake.config import Pipeline
-from redolake.errors import SourceUnavailable
+from redolake.errors import SourceUnavailable, one_line
 
 if TYPE_CHECKING:
     from redolake.steps import AwaitedLog
@@ -61,7 +61,9 @@ class PlanWindow(BaseOperator, SkipMixin):
                 self.wait_for_source(error, event)
         log.info("%s: %s", found.outcome, found.reason)
         for table in found.announced:
-            log.warning("%s matches a pattern of `tables` and is not captured: `redolake status` says what to do", table)
+            log.warning(
+                "%s matches a pattern of `tables` and is not captured: `redolake status` says what to do", one_line(str(table))
+            )
         if found.outcome == "window":
             return [{"window": found.window, "slice_numbers": numbers} for numbers in group_evenly(found.slices)]
         context["ti"].xcom_push("outcome", {"outcome": found.outcome, "reason": found.reason})

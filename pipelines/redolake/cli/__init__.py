@@ -26,6 +26,7 @@ from redolake.cli import (
     verify,
 )
 from redolake.cli.options import EXIT_CODES
+from redolake.errors import one_line
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -36,6 +37,14 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class LogLine(logging.Formatter):
+    """Writes a message on one line, whatever names are in it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = one_line(record.message)
+        return super().formatMessage(record)
 
 
 def print_version(wanted: bool) -> None:
@@ -54,7 +63,9 @@ def configure(
     ] = False,
 ) -> None:
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    logging.basicConfig(level=logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(LogLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("redolake").setLevel(level)
 
 

@@ -26,7 +26,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redolake.errors import Finding
+from redolake.errors import Finding, one_line
 from redolake.host.progress import Progress
 from redolake.values.utc import beside
 
@@ -158,7 +158,7 @@ WORDS = (24, 10)  # letters of a word that are not cut: the longest with which t
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
     out = Grid(title=title, title_justify="left", header_style="bold")
-    cells = [["" if cell is None else without_commands(str(cell)) for cell in row] for row in rows]  # before it is measured
+    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]  # before it is measured
     texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
     widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
     for number, column in enumerate(columns):

@@ -30,6 +30,7 @@ from redolake.values.amounts import duration, size
 from redolake.values.moment import FORMS, is_time
 from redolake.values.null_rule import nulled_text
 from redolake.values.table import TableId
+from redolake.values.unused_options import refuse_unused
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -237,6 +238,7 @@ def backfill(
     wanted, reads = tables or None, logs_to_read(from_logs, logs)
     connects = reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end)
     with chosen_pipeline(output, pipeline, config, connects=connects) as selected:
+        refuse_unused(target.value, schema=schema.value, folder=folder, from_logs=reads is not None)
         if target is BackfillTarget.live:
             backfill_live(selected, start, end, wanted, execute, reason, reads, output)
             return

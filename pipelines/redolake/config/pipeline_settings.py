@@ -134,6 +134,11 @@ class PipelineSettings(ShapeSettings):
         description="views over several tables with the same columns, such as the shards of one table, by `schema.name`; "
         "`redolake views` writes them",
     )
+    allowed_folders: list[str] = Field(
+        default_factory=list,
+        description="folders or URLs below which a form or an option may name a folder: for files that are written "
+        "(`--folder`, `--to`; these may also be in the lake), and for logs that are read (`--logs`)",
+    )
     tables: list[Table] = Field(default_factory=list)
     matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
 
@@ -182,6 +187,11 @@ class PipelineSettings(ShapeSettings):
         if twice:
             raise ValueError(f"{', '.join(twice)} is the name of two tables: one of them was renamed, so give it `renamed_to`")
         return self
+
+    @field_validator("allowed_folders")
+    @classmethod
+    def are_places(cls, value: list[str]) -> list[str]:
+        return [cls.is_one_place_for_all(place) for place in value]
 
     @field_validator("landing", "lake")
     @classmethod

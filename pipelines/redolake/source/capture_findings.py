@@ -60,7 +60,7 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
         yield Finding(
             name,
             f"this user does not see {what}, whose OBJECT_IDs the redo contains",
-            f"GRANT SELECT ON {table.table}, and SELECT ANY DICTIONARY, to the user of the connection",
+            f"GRANT SELECT ON {table.in_oracle.in_sql}, and SELECT ANY DICTIONARY, to the user of the connection",
         )
     if table.columnar:
         what = "has hybrid columnar compression, which gives updated rows new ROWIDs"
@@ -192,7 +192,7 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     listed = " or ".join(f"`key: {KeyPolicy('columns', columns)}`" for columns in certain)
     without = (f"{listed}, " if listed else "") + "`key: rowid`, or `key: append` where rows are only inserted"
     if key.kind == "primary" and not table.key:
-        cure = f"declare a key in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
+        cure = f"declare a key in `tables`: {without}; or ALTER TABLE {table.in_oracle.in_sql} ADD PRIMARY KEY (...)"
         yield Finding(name, "has no enabled primary key", cure)
     if key.kind == "rowid" and table.iot:
         yield Finding(name, "`key: rowid`: rows of an index-organized table have no ROWIDs", "declare `key: primary`")
@@ -208,7 +208,9 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
         stops = table.rereads_rows or table.large_objects or table.iot
         then = "a change of such a row holds the table" if stops else "such a row is known by all its columns"
         what = f"`key: {key}`: {', '.join(nullable)} may be NULL, and {then}"
-        yield Finding(name, what, f"ALTER TABLE {name} MODIFY (.. NOT NULL), or declare `key: rowid`", "warning")
+        yield Finding(
+            name, what, f"ALTER TABLE {table.in_oracle.in_sql} MODIFY (.. NOT NULL), or declare `key: rowid`", "warning"
+        )
 
 
 def column_findings(

@@ -209,11 +209,11 @@ def _unknown(table: TableId, probed: ProbeResult) -> Finding:
     if near:
         cure = "did you mean " + " or ".join(f"{table.owner}.{name}" for name in near) + "?"
     elif visible:
-        cure = f"correct the name, or GRANT SELECT, FLASHBACK ON {table} to the user of the connection"
+        cure = f"correct the name, or GRANT SELECT, FLASHBACK ON {table.in_sql} to the user of the connection"
     else:
         cure = f"correct the owner, or GRANT SELECT, FLASHBACK on the tables of {table.owner} to the user of the connection"
     return Finding(str(table), "does not exist, or this user may not see it", cure)
 
 
 def nologging_cure(table: DictionaryTable) -> str:
-    return f'ALTER TABLE "{table.in_oracle.owner}"."{table.in_oracle.name}" LOGGING, or ALTER DATABASE FORCE LOGGING'
+    return f"ALTER TABLE {table.in_oracle.in_sql} LOGGING, or ALTER DATABASE FORCE LOGGING"

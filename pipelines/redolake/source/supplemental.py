@@ -93,7 +93,7 @@ def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLo
 def logging_cure(table: DictionaryTable, key: KeyPolicy, *, all_columns: bool = False) -> str:
     """Return the statements that enable the needed logging, the cheapest first."""
     needed = LoggedColumns.ALL if all_columns else needed_columns(table, key)
-    name = f'"{table.in_oracle.owner}"."{table.in_oracle.name}"'
+    name = table.in_oracle.in_sql
     add = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS"
     if not table.logical_replication:
         columns = "ALL" if needed is LoggedColumns.ALL else "PRIMARY KEY"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import ClassVar, Literal
 
+from redolake.errors import one_line
 from redolake.values.mapping import OF_LAKE, TableMapping
 from redolake.values.scn import Scn
 
@@ -78,6 +79,11 @@ class TableId:
         """Return the text that `parse` reads back; a part is in double quotes where that is needed."""
         parts = (self.owner, self.name)
         return ".".join(p if p == upper_name(p.strip()) and "." not in p else f'"{p}"' for p in parts)
+
+    @property
+    def in_sql(self) -> str:
+        """The name for a statement that a person may paste: always in double quotes, and on one line."""
+        return one_line(f'"{self.owner}"."{self.name}"')
 
     @classmethod
     def parse(cls, text: str) -> TableId:

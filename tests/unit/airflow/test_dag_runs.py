@@ -176,6 +176,24 @@ def noted(ran):
         return session.get_one(DagRun, ran.id).note
 
 
+def test_only_a_text_of_a_pipelines_own_dag_becomes_the_note_of_a_run(run, steps, monkeypatch):
+    from redolake.airflow import capture
+
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("land_window", LANDED)
+    settings = capture.dag_settings
+
+    def note(left, tags=("redolake", "shop")):
+        monkeypatch.setattr(capture, "window_note", lambda *_: left)
+        monkeypatch.setattr(capture, "dag_settings", lambda *given: {**settings(*given), "tags": [*tags]})
+        return noted(run(capture.capture_dag)[1])
+
+    assert note("x" * 2000) == "x" * 1000
+    assert [note(left) for left in ({"a": 1}, 7, ["text"])] == [None] * 3
+    assert [note("a text", tags) for tags in ([], ["shop"], ["redolake", "other"])] == [None] * 3
+
+
 def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
     from redolake.airflow.capture import capture_dag
 

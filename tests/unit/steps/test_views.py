@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from redolake.config import Pipeline
@@ -9,9 +11,10 @@ from redolake.config.union_views import UnionView
 from redolake.errors import ConfigurationError
 from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions
 from redolake.steps.shown.union_views import LakeColumn, Member, make_union
-from redolake.steps.shown.views import STATEMENTS, ViewOf, left_out_unions
+from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions
 from redolake.values.common_type import common_type
 from redolake.values.table import TableId
+from redolake.values.unused_options import refuse_unused
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
 MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)
@@ -19,6 +22,8 @@ MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)
 
 def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
     assert STATEMENTS["spark"]([ORDERS, MARKED], []) == [
+        "SET spark.sql.variable.substitute=false;",
+        "SET spark.sql.parser.escapedStringLiterals=false;",
         "CREATE SCHEMA IF NOT EXISTS `shop`;",
         "CREATE OR REPLACE VIEW `shop`.`orders` AS SELECT * FROM delta.`/lake/shop/orders` VERSION AS OF 7;",
         "CREATE OR REPLACE VIEW `shop`.`odd \"``name` AS SELECT * FROM delta.`/lake/it's/here` WHERE NOT `_deleted`;",
@@ -30,6 +35,40 @@ def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
         """CREATE OR REPLACE VIEW "shop"."odd ""`name" AS SELECT * FROM delta_scan('/lake/it''s/here') """
         """WHERE NOT "_deleted";""",
     ]
+
+
+def test_a_text_in_a_view_of_spark_begins_no_variable() -> None:
+    members = [Member(FIRST, "${env:HOME}", (ID,)), Member(SECOND, "$(x)", (ID,))]
+    made = STATEMENTS["spark"]([ViewOf(FIRST, "/1"), ViewOf(SECOND, "/2")], [make_union("all.orders", SHARDS, members)])
+
+    assert made[0] == "SET spark.sql.variable.substitute=false;"
+    assert "$" not in made[-1]
+    assert "'\\u0024{env:HOME}' AS `shard`" in made[-1]
+
+
+def test_two_tables_whose_views_would_have_one_name_are_refused_by_their_names() -> None:
+    check_names([TableId("SHOP", "A"), TableId("SHOP", "B")])
+
+    with pytest.raises(ConfigurationError, match=r'SHOP."customers": its view and that of SHOP.CUSTOMERS'):
+        check_names([TableId("SHOP", "CUSTOMERS"), TableId("SHOP", "customers"), TableId("SHOP", "B")])
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "refused"),
+    [
+        ("copy", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder", "--from-logs"]),
+        ("live", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder"]),
+        ("shadow", {"from_logs": True, "schema": "current"}, []),
+    ],
+)
+def test_a_backfill_drops_no_option(target: str, given: dict[str, Any], refused: list[str]) -> None:
+    options = {"schema": "historic", "folder": "", "from_logs": False, **given}
+    if not refused:
+        refuse_unused(target, **options)
+        return
+    with pytest.raises(ConfigurationError) as error:
+        refuse_unused(target, **options)
+    assert [one.subject for one in error.value.findings] == refused
 
 
 def test_trino_gets_each_table_registered_under_another_name_than_its_view():

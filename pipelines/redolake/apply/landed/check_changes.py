@@ -115,8 +115,8 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
         columns = "ALL" if needs_all else "PRIMARY KEY"
         young = f"; {YOUNG.format(table=table)}" if needs_all_columns(version.mapping, version.key) else ""
         return (
-            f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
-            f"COLUMNS, unless they are on again; then {rebuild}{young}"
+            f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table.in_sql} ADD SUPPLEMENTAL LOG DATA "
+            f"({columns}) COLUMNS, unless they are on again; then {rebuild}{young}"
         )
     if VALUE_NOT_SHOWN in what:
         reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "

@@ -24,7 +24,7 @@ from redolake.decode.datatypes.family import Cast, Family, Unfit
 from redolake.errors import RedolakeError, SchemaConflict
 from redolake.values.mapping import OF_LAKE
 from redolake.values.null_rule import own_rule
-from redolake.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
+from redolake.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TableId, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "Unfit", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
@@ -72,7 +72,8 @@ def family_of(oracle_type: OracleType) -> Family:
             cure="leave the column out (`exclude_columns`), or leave the table out",
         )
     if family is None and "." in oracle_type.name:
-        grant = f"GRANT EXECUTE ON {oracle_type.name}"
+        owner, _, name = oracle_type.name.partition(".")
+        grant = f"GRANT EXECUTE ON {TableId(owner, name).in_sql}"
         raise SchemaConflict(f"a type that this user may not see; {grant} to the user of the connection", cure=grant)
     if family is None:
         known = ", ".join(_BY_NAME)

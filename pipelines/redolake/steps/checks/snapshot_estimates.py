@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redolake.config import Pipeline
-from redolake.errors import Finding
+from redolake.errors import Finding, one_line
 from redolake.source import Source, TableSize, read_sizes
 from redolake.values.amounts import duration, size
 from redolake.values.dictionary_table import DictionaryTable
@@ -86,7 +86,8 @@ def estimate_findings(found: list[Estimate], undo_seconds: int | None) -> Iterat
 
 
 def gather(table: TableId) -> str:
-    return f"for a better estimate, BEGIN DBMS_STATS.GATHER_TABLE_STATS('{table.owner}', '{table.name}'); END;"
+    owner, name = (one_line(f'"{part}"').replace("'", "''") for part in (table.owner, table.name))
+    return f"for a better estimate, BEGIN DBMS_STATS.GATHER_TABLE_STATS('{owner}', '{name}'); END;"
 
 
 def unknown_sizes(pipeline: Pipeline, unknown: Sequence[TableId]) -> Iterator[Finding]:

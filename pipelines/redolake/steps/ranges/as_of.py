@@ -34,6 +34,7 @@ from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time
 from redolake.steps.ranges.shadows import choose, find_stop, missing_files, table_history
+from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.delivery import RereadRows, RereadValues
@@ -406,6 +407,8 @@ def read_as_of(
     report: Report = silent,
 ) -> ReadAsOf:
     """Write the tables AS OF a moment as Parquet to the folder `to`, or answer a query over them, or count their rows."""
+    if to is not None:
+        check_folder_to_write(pipeline, "--to", to)
     plan = plan_read(pipeline, moment, tables)
     with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as opened:
         frames, known = opened.frames, with_wrong_keys(plan.tables, opened.wrong)

@@ -151,7 +151,9 @@ def close_gap(
         found = find_gap(context, gap)
         ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
         side = context.landing.side_landing(found.name)
-        task = Task(found, RangeToMine(context, source, side, found.start, found.end, ids, files_of(logs), report))
+        task = Task(
+            found, RangeToMine(context, source, side, found.start, found.end, ids, files_of(context.pipeline, logs), report)
+        )
         chosen = lacking(context, found, tables)
         planned, to_mine = plan(task, chosen)
         if not execute:

@@ -63,7 +63,7 @@ def plan_logs(
     """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
     is missing."""
     scns = ScnRange(scns.start, max(scns.end, Scn(until or 0)))
-    offered = files_of(given.logs)
+    offered = files_of(context.pipeline, given.logs)
     with open_pipeline_source(context.pipeline, given.source) as oracle:
         read_same_container(context, oracle)
         nowhere = Position(0, 0, Scn(0))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, held_lease, open_pipeline_source
 from redolake.errors import InvariantBroken, RedoLost, Transient, report_with
 from redolake.host.progress import Progress
@@ -21,6 +22,7 @@ from redolake.reconcile.table_versions import object_ids
 from redolake.records.windows import SliceRecord, WindowPlan
 from redolake.source import ConnectParams, Source, read_log_headers, read_redo_facts, read_tables
 from redolake.steps.capture.windows import LEASE_SECONDS, mine
+from redolake.steps.shared.chosen_folders import check_folder
 from redolake.steps.shared.redo_dictionary import with_its_dictionary
 from redolake.steps.shared.retries import make_retry
 from redolake.steps.shared.same_container import read_same_container
@@ -78,11 +80,13 @@ class RangePlan:
             )
 
 
-def files_of(logs: Sequence[str]) -> tuple[str, ...]:
-    """Return the files, those in folders too. A path that is no folder here is taken as a file that the database knows."""
+def files_of(pipeline: Pipeline, logs: Sequence[str]) -> tuple[str, ...]:
+    """Return the files, those in folders too. A path that is no folder here is taken as a file that the database knows. Raises
+    ConfigurationError for a folder that may not be named."""
     found = list[str]()
     for name in logs:
-        folder = Path(name)
+        if (folder := Path(name)).is_dir():
+            check_folder(pipeline, "--logs", name)
         found += sorted(str(one) for one in folder.iterdir() if one.is_file()) if folder.is_dir() else [name]
     return tuple(dict.fromkeys(found))
 

@@ -36,6 +36,7 @@ from redolake.steps.ranges.dry_run import BackfillPlan, lacks_marks, plan_of, se
 from redolake.steps.ranges.first_description import first_description, first_version, proof_lines
 from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
+from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
 from redolake.values.delivery import Assembled, RereadRows, RereadValues
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -136,7 +137,11 @@ def prepare_backfill(
     `into` says where the range goes: into shadow tables, or its changes as they are into tables or files of changes.
     """
     refuse(list(into.objections(schema)))
+    if into.folder:
+        check_folder_to_write(pipeline, "--folder", into.folder)
     with open_context(pipeline) as context:
+        if into.folder:  # now with the tables that patterns have matched
+            check_folder_to_write(context.pipeline, "--folder", into.folder)
         chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()

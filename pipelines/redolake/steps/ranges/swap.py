@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import Terminal
+from redolake.errors import ConfigurationError, Finding, Terminal
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -90,6 +90,9 @@ def swap_table(
     """
     if execute:
         check_reason("a swap", reason)
+    if shadow is not None and not COPY.fullmatch(shadow):
+        what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
+        raise ConfigurationError([Finding("--shadow", what, "name one that `redolake backfill --target copy` has printed")])
     table = TableId.parse(table_name)
     with (
         open_context(pipeline) as context,

@@ -14,6 +14,7 @@ from redolake.errors import ConfigurationError, Finding
 from redolake.steps.ranges.shadows import choose
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
 from redolake.steps.shown.views import (
+    AS_TEXT,
     NAMES,
     Engine,
     Views,
@@ -116,7 +117,7 @@ def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
 def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:
     quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
     schemas = list(dict.fromkeys((*(one.table.owner.lower() for one in histories), *(union.schema for union in unions))))
-    lines = ["LOAD delta;"] if engine == "duckdb" else []
+    lines = ["LOAD delta;"] if engine == "duckdb" else [*AS_TEXT] if engine == "spark" else []
     lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
     for one in histories:
         owner, name = one.table.owner.lower(), one.table.name.lower()

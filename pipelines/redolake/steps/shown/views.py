@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from redolake.apply.spark.quoting import text_literal
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, open_to_read
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from redolake.steps.ranges.shadows import choose
@@ -53,6 +55,7 @@ def write_views(
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
         chosen = choose(context.pipeline, tables) if plan is None else list(plan.bases)
+        check_names(chosen)
         views = [
             ViewOf(
                 table,
@@ -129,6 +132,17 @@ def view_name(table: TableId) -> str:
     return f"{table.owner.lower()}.{table.name.lower()}"
 
 
+def check_names(tables: Sequence[TableId]) -> None:
+    """Raise ConfigurationError for tables whose views would have one name: the last one would replace the others."""
+    taken, found = dict[str, TableId](), list[Finding]()
+    for table in tables:
+        if (other := taken.setdefault(view_name(table), table)) != table:
+            what = f"its view and that of {other} would both be {view_name(table)}"
+            found.append(Finding(str(table), what, "name the tables of which views are wanted, with one of the two"))
+    if found:
+        raise ConfigurationError(found)
+
+
 def version_of(plan: ReadPlan, table: TableId) -> int:
     base = plan.bases[table]
     if table in plan.copies:
@@ -143,12 +157,16 @@ def version_of(plan: ReadPlan, table: TableId) -> int:
 NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
 
 
+# A name that contains ${..} cannot be escaped, and spark-sql would read variables and the environment in its place.
+AS_TEXT = [f"SET {key}={value};" for key, value in AS_WRITTEN.items()]
+
+
 def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     def place(view: ViewOf) -> str:
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return f"delta.{in_backticks(view.path)}{version}"
 
-    return statements(views, unions, in_backticks, place, in_text_of_spark, types_of("spark"))
+    return [*AS_TEXT, *statements(views, unions, in_backticks, place, in_text_of_spark, types_of("spark"))]
 
 
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -266,5 +284,5 @@ def in_text(text: str) -> str:
 
 
 def in_text_of_spark(text: str) -> str:
-    """Return a text of Spark SQL, in which a backslash escapes and two quotes are the end of one text and another."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Return a text of Spark SQL, in which a backslash escapes, and `$` begins no variable."""
+    return text_literal(text)

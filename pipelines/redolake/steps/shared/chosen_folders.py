@@ -1,0 +1,55 @@
+"""Which folders a form or an option may name: those below `allowed_folders`, and for files that are written also the lake."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NoReturn
+
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError, Finding
+from redolake.host.paths import PROTOCOL, fold, unfit_place
+
+
+def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
+    """Raise ConfigurationError unless files may be written to a folder: not where Redolake, Delta or a table has its own."""
+    above = check_folder(pipeline, option, folder, [pipeline.lake])
+    place = real(folder)
+    hidden = next((part for part in place[len(above) :].split("/") if part.startswith(("_", "."))), None)
+    if hidden is not None:
+        refuse_folder(option, folder, f"contains {hidden}: what begins with _ or . has a meaning for Spark or Redolake")
+    if any(place == real(own) for own in (pipeline.lake, pipeline.landing)) or is_in(place, [pipeline.landing]):
+        refuse_folder(option, folder, "is the lake itself, or lies in the landing, whose folders have a meaning")
+    if is_in(place, [pipeline.target(table.id) for table in pipeline.tables]):
+        refuse_folder(option, folder, "is a table's folder, or lies in one")
+
+
+def check_folder(pipeline: Pipeline, option: str, folder: str, own: Iterable[str] = ()) -> str:
+    """Return which folder that pipelines.yml allows, or which one of `own`, a folder is below; raise ConfigurationError for any
+    other."""
+    if (why := unfit_place(folder)) is not None:
+        refuse_folder(option, folder, why)
+    place = real(folder)
+    above = next((one for one in map(real, (*pipeline.allowed_folders, *own)) if f"{place}/".startswith(f"{one}/")), None)
+    if above is None:
+        refuse_folder(option, folder, "is not below a folder that this pipeline may use")
+    return above
+
+
+def refuse_folder(option: str, folder: str, what: str) -> NoReturn:
+    cure = "name one below `lake`, or add one for such files to `allowed_folders` in pipelines.yml"
+    raise ConfigurationError([Finding(option, f"{folder} {what}", cure)])
+
+
+def is_in(place: str, folders: Iterable[str]) -> bool:
+    """Return whether a place is one of the folders, or in one, on the store that distinguishes least."""
+    parts = fold(place)
+    return any(parts[: len(own)] == own for own in map(fold, map(real, folders)))
+
+
+def real(place: str) -> str:
+    """Return a place without links of this host, and without a slash at its end."""
+    protocol = PROTOCOL.match(place)
+    if protocol is None or protocol[0] in ("file://", "local://"):
+        return os.path.realpath(place.removeprefix(protocol[0] if protocol else "")).rstrip("/")
+    return place.rstrip("/")

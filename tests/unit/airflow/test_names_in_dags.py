@@ -1,0 +1,119 @@
+"""Names of tables are data: no DAG, form, note or map index runs one as a template, and tables with any name are loaded."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from redolake.config.tables import Match, Table
+from redolake.steps.ranges.copies import CopiedTable, Copies
+from redolake.steps.snapshots.begin import BegunSnapshot
+from redolake.steps.snapshots.load import LoadedSnapshot
+from redolake.steps.snapshots.read import TableSnapshot
+from redolake.values.table import TableId
+from tests.unit.airflow.test_dag_runs import run
+
+__all__ = ["run"]
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+
+ODD = ("{{6*7}}", "{% if %}", "{#", "a {{ti.task_id}}", "{{x.sql", "A\nB", "N" * 128)
+NAMES = [str(TableId(owner, name)) for owner, name in [*(("SHOP", name) for name in ODD), ("O" * 128, "N" * 128)]]
+
+
+@pytest.fixture
+def odd(run):
+    """`odd(build, form)` runs a DAG of a pipeline whose tables have these names."""
+
+    def go(build, form=None, **changed):
+        tables = tuple(Table(table=name) for name in NAMES)
+        return run(lambda pipeline: build(pipeline.model_copy(update={"tables": tables, **changed})), form)
+
+    return go
+
+
+def labels(ran, task):
+    return [t.rendered_map_index for t in ran.get_task_instances() if t.task_id == task]
+
+
+def test_a_snapshot_loads_tables_whose_names_look_like_templates(odd, steps):
+    from redolake.airflow.snapshot import snapshot_dag
+
+    steps.answers("begin_snapshot", BegunSnapshot(90, tuple(NAMES), replace=False))
+    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("prepare_snapshot_load", "/l/{{6*7}}.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
+
+    states, ran = odd(snapshot_dag, {"tables": NAMES})
+
+    (begun,) = [args for name, args, _ in steps.calls if name == "begin_snapshot"]
+    read = [args[2] for name, args, _ in steps.calls if name == "read_snapshot_table"]
+    (loaded,) = [args[0] for name, args, _ in steps.calls if name == "prepare_snapshot_load"]
+    assert (begun[1], sorted(read), sorted(loaded)) == (NAMES, sorted(NAMES), sorted(NAMES))
+    assert sorted(labels(ran, "read")) == sorted(name[:250] for name in NAMES)
+    assert [args for name, args, _ in steps.calls if name in ("spark", "record_snapshot_load")] == [("/l/{{6*7}}.json",)] * 2
+    assert (ran.state, set(states.values())) == ("success", {"success"})
+
+
+DONE = SimpleNamespace(lines=["done"], kept="t/before", equal=True, is_whole=True, delta_version=7, table="T", left=())
+WRONG = SimpleNamespace(changes=[], wrong=[SimpleNamespace(state="open", table=name, key='{"{{ID}}": "{%"}') for name in NAMES])
+FORMS = {  # by DAG: its form, and the step that gets the names, one call for each where it takes one
+    "verify": ({}, "verify_tables", SimpleNamespace(tables=(), not_compared=())),
+    "repair": ({"reason": "{{ti}}"}, "repair_table", DONE),
+    "swap": ({"shadow": "{{6*7}}"}, "swap_table", DONE),
+    "fill_columns": ({"dry_run": False, "reason": "{%"}, "fill_columns", DONE),
+    "resume": ({"reason": "{{ti}}"}, "resume_tables", tuple(NAMES)),
+    "backfill": (
+        {"from_scn": 1, "to_scn": 2, "target": "copy"},
+        "copy_tables",
+        Copies("c", 1, tuple(CopiedTable(name, "/lake/copy", 3, 99, 199) for name in NAMES)),
+    ),
+    "quarantine": ({"choice": "retry", "reason": "{{ti}}"}, "retry_quarantine", DONE),
+}
+
+
+@pytest.mark.parametrize("part", FORMS)
+def test_a_form_hands_on_names_as_they_are(odd, steps, part):
+    from redolake.airflow import factory
+
+    form, step, answer = FORMS[part]
+    steps.answers(step, answer)
+    steps.answers("list_quarantine", WRONG)
+
+    _, ran = odd(next(build for build in factory.BUILDERS if build.__name__ == f"{part}_dag"), {"tables": NAMES, **form})
+
+    given = [one for name, args, _ in steps.calls if name == step for one in args if one == NAMES or one in NAMES]
+    assert (ran.state, given) == ("success", NAMES if given[0] != NAMES else [NAMES])
+
+
+def reading_again(pipeline):
+    return pipeline.model_copy(update={"on_ddl": pipeline.on_ddl.model_copy(update={"unknown_ddl": "resnapshot"})})
+
+
+def test_a_run_that_a_task_starts_gets_names_as_they_are(settings, steps):
+    from redolake.airflow.apply import apply_dag
+    from redolake.airflow.recover import recover_dag
+
+    for build in (apply_dag, recover_dag):
+        start = build(reading_again(settings())).get_task("snapshot")
+        started = start.operator_class if start.is_mapped else type(start)
+        one = started(task_id="one", trigger_dag_id="shop_snapshot", conf={"tables": NAMES})
+        one.render_template_fields({"ti": "run"})
+        assert one.conf == {"tables": NAMES}
+
+
+@pytest.mark.parametrize("mode", ["connect", "submit"])
+def test_no_task_of_ours_runs_a_text_as_a_template(settings, mode):
+    from redolake.airflow import factory
+    from redolake.errors import ConfigurationError
+
+    pipeline = reading_again(settings(mode)).model_copy(update={"new_tables": "capture", "matches": (Match(match="SHOP.X*"),)})
+    dags = [*factory.dags_of(pipeline), factory.misconfigured_dag("shop", ConfigurationError([]))]
+    text = "{{6*7}}"
+    wrong = []
+    for task in (task for dag in dags for task in dag.tasks):
+        kind = task.operator_class if task.is_mapped else type(task)
+        if task.template_fields and kind.render_template(object.__new__(kind), text, {"ti": 1}) != text:
+            wrong.append((task.dag_id, task.task_id))
+
+    assert wrong == []
+    assert sum(len(dag.tasks) for dag in dags) > 30

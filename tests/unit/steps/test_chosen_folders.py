@@ -1,0 +1,89 @@
+"""Which folders a form or an option may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolake.config import Pipeline
+from redolake.errors import ConfigurationError
+from redolake.steps.ranges.mine_range import files_of
+from redolake.steps.ranges.shadows import Into, prepare_backfill
+from redolake.steps.ranges.swap import swap_table
+from redolake.steps.shared.chosen_folders import check_folder_to_write
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Pipeline:
+    (tmp_path / "lake" / "shop" / "orders").mkdir(parents=True)
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "exports" / "link").symlink_to("/etc")
+    return Pipeline.model_validate(
+        {
+            "name": "shop",
+            "source": {"connection": "shop"},
+            "landing": f"{tmp_path}/landing",
+            "lake": f"{tmp_path}/lake",
+            "tables": ["SHOP.ORDERS"],
+            "allowed_folders": [f"{tmp_path}/exports", f"{tmp_path}/landing", "s3://ours/exports"],
+        }
+    )
+
+
+@pytest.mark.parametrize("place", ["exports", "exports/a/b", "lake/exports", "lake/shop/other", "s3://ours/exports/a"])
+def test_files_are_written_below_an_allowed_folder_or_the_lake(pipeline: Pipeline, tmp_path: Path, place: str) -> None:
+    check_folder_to_write(pipeline, "--folder", place if "://" in place else f"{tmp_path}/{place}")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/etc",
+        "{}",
+        "{}/exports2",
+        "{}/exports/../other",
+        "{}/exports/link",
+        "{}/exports/link/redolake",
+        "{}/exports/_delta_log",
+        "{}/lake",
+        "{}/lake/_shadow/1-2-copy",
+        "{}/lake/shop/orders",
+        "{}/lake/shop/orders/part",
+        "{}/lake/SHOP/Orders",
+        "{}/lake/shop/orders/_delta_log",
+        "{}/landing",
+        "{}/landing/shop/windows",
+        "{}/landing/shop/keys",
+        "{}/landing/another",
+        "file:///etc",
+        "s3://ours",
+        "s3://ours/exports2",
+        "s3://strangers/exports",
+        "exports",
+        "",
+    ],
+)
+def test_no_other_folder_is_written_to(pipeline: Pipeline, tmp_path: Path, place: str) -> None:
+    with pytest.raises(ConfigurationError, match="--folder"):
+        check_folder_to_write(pipeline, "--folder", place.format(tmp_path))
+
+
+def test_a_backfill_refuses_such_a_folder_before_it_reads_anything(pipeline: Pipeline) -> None:
+    with pytest.raises(ConfigurationError, match="allowed_folders"):
+        prepare_backfill(pipeline, 1, 2, into=Into("files", "/etc"))
+
+
+def test_only_allowed_folders_of_logs_are_listed(pipeline: Pipeline, tmp_path: Path) -> None:
+    (tmp_path / "exports" / "1.arc").touch()
+
+    assert files_of(pipeline, [f"{tmp_path}/exports", "+DATA/1.arc"]) == (f"{tmp_path}/exports/1.arc", "+DATA/1.arc")
+    for folder in ("/etc", f"{tmp_path}/lake", f"{tmp_path}/exports/link", "."):
+        with pytest.raises(ConfigurationError, match="--logs"):
+            files_of(pipeline, [folder])
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/etc", "1-2", "1-2-copy/..", "1-2-changes", "", "_shadow", "1-2-copy\n"])
+def test_a_swap_takes_nothing_but_a_whole_copy(pipeline: Pipeline, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="--shadow"):
+        swap_table(pipeline, "SHOP.ORDERS", name)
