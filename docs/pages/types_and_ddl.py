@@ -193,7 +193,7 @@ MATRIX = {
         "ALTER TABLE orders RENAME TO orders_old",
     ),
     "CREATE TABLE of the same name": ("CREATE TABLE orders (id NUMBER)",),
-    "FLASHBACK TABLE to an SCN or a time": ("FLASHBACK TABLE orders TO SCN 100",),
+    "FLASHBACK TABLE to an SCN or a time (held if ROWID is the key)": ("FLASHBACK TABLE orders TO SCN 100",),
     "FLASHBACK TABLE TO BEFORE DROP": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
@@ -236,7 +236,23 @@ MATRIX = {
         "ALTER TABLE orders ILM DISABLE_ALL",
         "ALTER TABLE orders ANNOTATIONS (ADD \"Owner\" 'shop')",
     ),
-    "hybrid columnar compression": ("ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",),
+    "columns encrypted, decrypted or with a new key": (
+        "ALTER TABLE orders MODIFY (customer ENCRYPT USING 'AES256')",
+        "ALTER TABLE orders MODIFY (customer DECRYPT)",
+        "ALTER TABLE orders REKEY",
+    ),
+    "compression, deduplication, encryption of large objects (held if they are assembled from the redo)": (
+        "ALTER TABLE orders MODIFY LOB (note) (DEDUPLICATE)",
+        "ALTER TABLE orders MOVE LOB (note) STORE AS SECUREFILE (COMPRESS HIGH)",
+    ),
+    "what a query gets of a nested table; what the optimizer may believe of the primary key": (
+        "ALTER TABLE orders MODIFY NESTED TABLE items RETURN AS VALUE",
+        "ALTER TABLE orders MODIFY PRIMARY KEY RELY",
+    ),
+    "hybrid columnar compression, also by an ILM policy": (
+        "ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",
+        "ALTER TABLE orders ILM ADD POLICY COLUMN STORE COMPRESS FOR QUERY HIGH SEGMENT AFTER 9 DAYS OF NO ACCESS",
+    ),
     "comment on the table or a column": ("COMMENT ON TABLE orders IS 'x'", "COMMENT ON COLUMN orders.customer IS 'who'"),
     "index, trigger, synonym, grant, statistics, audit": (
         "CREATE INDEX orders_ix ON orders (customer)",

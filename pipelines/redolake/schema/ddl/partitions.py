@@ -93,8 +93,7 @@ def _take_large_object(statement: DdlStatement) -> bool:
     """Take LOB (c) (parameters)."""
     if not statement.take("LOB"):
         return False
-    statement.skip_parentheses()
-    take_parameters(statement)
+    take_parameters(statement, statement.names_in_parentheses())
     return True
 
 
