@@ -50,6 +50,7 @@ A value that does not fit its Delta type stops the table; it is never rounded, a
 | heap table with a unique index whose columns may be NULL | yes; rows with a NULL there are known by all their columns |
 {kinds}
 | the rows of a materialized view | where the table is named; patterns do not match it |
+| a table that Oracle names: of Data Pump (`SYS_EXPORT_SCHEMA_01`), of the compression advisor (`CMP3$81274`), the journal of an online rebuild (`SYS_JOURNAL_93111`), of a Flashback Archive (`SYS_FBA_HIST_93111`), a DML error log (`ERR$_ORDERS`) | where the table is named; patterns do not match it |
 | object table (`CREATE TABLE .. OF`) | no: it {object_table} |
 | NOLOGGING | no, unless the database has FORCE LOGGING |
 
