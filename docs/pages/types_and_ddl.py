@@ -18,7 +18,7 @@ from redolake.source.table_list import OBJECT_TABLE
 from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
-from redolake.values.table import OracleType, TableId
+from redolake.values.table import OracleType, Part, TableId
 from tests.tables.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
 
@@ -267,6 +267,7 @@ REFUSED_KINDS = {
     "hybrid columnar compression": replace(_TABLE, columnar=True),
     "external": replace(_TABLE, external=True),
     "temporary": replace(_TABLE, temporary=True),
+    "hybrid partitioned": replace(_TABLE, partitioned=True, hybrid=True, parts=(Part(1, 1),)),
 }
 # By policy, the statements whose outcome it decides.
 POLICIES = {

@@ -75,6 +75,9 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
     if table.columnar:
         what = "has hybrid columnar compression, which gives updated rows new ROWIDs"
         yield Finding(name, what, "ALTER TABLE .. MOVE [PARTITION ..] ROW STORE COMPRESS ADVANCED, or remove it from `tables`")
+    if table.hybrid:
+        what = "is a hybrid partitioned table: the redo does not contain the rows of its external partitions"
+        yield Finding(name, what, "remove it from `tables`")
     if table.external:
         yield Finding(name, "is an external table: the redo does not contain its rows", "remove it from `tables`")
 

@@ -135,6 +135,8 @@ def _check_rest(statement: DdlStatement) -> bool:
     while not statement.done:
         if statement.sees("NOLOGGING"):
             raise statement.refuse("NOLOGGING allows rows to be written without redo")
+        if statement.sees("EXTERNAL"):
+            raise statement.refuse("an external partition has rows that are in no redo")
         if statement.sees("INCLUDING", "ROWS"):
             raise statement.refuse("INCLUDING ROWS removes rows")
         if any(statement.sees(*words) for words in COLUMNAR):
