@@ -214,7 +214,7 @@ MATRIX = {
         "ALTER TABLE stg.other EXCHANGE PARTITION p1 WITH TABLE orders",
     ),
     "TRUNCATE CLUSTER, DROP CLUSTER INCLUDING TABLES (every table in a cluster)": ("TRUNCATE CLUSTER things",),
-    "primary key added, dropped or disabled": (
+    "primary key added, dropped or disabled (no effect if ROWID is the key)": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",
         "ALTER TABLE orders DROP CONSTRAINT orders_pk",
