@@ -59,7 +59,7 @@ and Spark need no Oracle. A pattern that matches nothing is an error before the 
   joins too. It gets its own snapshot, which `redolake run` takes and the capture DAG starts: its rows from before are not in landed redo.
 * A table that is dropped stays in the list, so that its DROP holds it. `status` names it; exclude it when you are done with it.
 * Not matched, and named by `doctor`: temporary and external tables, the recycle bin, tables of materialized views and their logs, queue tables, nested tables,
-  overflow segments, and tables of domain indexes.
+  overflow segments, tables of domain indexes, and [tables that Oracle names](types-and-ddl.md), such as those of Data Pump.
 """
 REST = """
 Each `key` needs [supplemental logging](../how-to/supplemental-logging.md); all but `primary` need it for ALL columns. How to choose one:

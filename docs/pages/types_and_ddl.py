@@ -18,7 +18,7 @@ from redolake.source.table_list import OBJECT_TABLE
 from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
-from redolake.values.table import OracleType, TableId
+from redolake.values.table import OracleType, Part, TableId
 from tests.tables.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
 
@@ -50,6 +50,7 @@ A value that does not fit its Delta type stops the table; it is never rounded, a
 | heap table with a unique index whose columns may be NULL | yes; rows with a NULL there are known by all their columns |
 {kinds}
 | the rows of a materialized view | where the table is named; patterns do not match it |
+| a table that Oracle names: of Data Pump (`SYS_EXPORT_SCHEMA_01`), of the compression advisor (`CMP3$81274`), the journal of an online rebuild (`SYS_JOURNAL_93111`), of a Flashback Archive (`SYS_FBA_HIST_93111`), a DML error log (`ERR$_ORDERS`) | where the table is named; patterns do not match it |
 | object table (`CREATE TABLE .. OF`) | no: it {object_table} |
 | NOLOGGING | no, unless the database has FORCE LOGGING |
 
@@ -193,7 +194,7 @@ MATRIX = {
         "ALTER TABLE orders RENAME TO orders_old",
     ),
     "CREATE TABLE of the same name": ("CREATE TABLE orders (id NUMBER)",),
-    "FLASHBACK TABLE to an SCN or a time": ("FLASHBACK TABLE orders TO SCN 100",),
+    "FLASHBACK TABLE to an SCN or a time (held if ROWID is the key)": ("FLASHBACK TABLE orders TO SCN 100",),
     "FLASHBACK TABLE TO BEFORE DROP": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
@@ -213,7 +214,7 @@ MATRIX = {
         "ALTER TABLE stg.other EXCHANGE PARTITION p1 WITH TABLE orders",
     ),
     "TRUNCATE CLUSTER, DROP CLUSTER INCLUDING TABLES (every table in a cluster)": ("TRUNCATE CLUSTER things",),
-    "primary key added, dropped or disabled": (
+    "primary key added, dropped or disabled (no effect if ROWID is the key)": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",
         "ALTER TABLE orders DROP CONSTRAINT orders_pk",
@@ -236,7 +237,23 @@ MATRIX = {
         "ALTER TABLE orders ILM DISABLE_ALL",
         "ALTER TABLE orders ANNOTATIONS (ADD \"Owner\" 'shop')",
     ),
-    "hybrid columnar compression": ("ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",),
+    "columns encrypted, decrypted or with a new key": (
+        "ALTER TABLE orders MODIFY (customer ENCRYPT USING 'AES256')",
+        "ALTER TABLE orders MODIFY (customer DECRYPT)",
+        "ALTER TABLE orders REKEY",
+    ),
+    "compression, deduplication, encryption of large objects (held if they are assembled from the redo)": (
+        "ALTER TABLE orders MODIFY LOB (note) (DEDUPLICATE)",
+        "ALTER TABLE orders MOVE LOB (note) STORE AS SECUREFILE (COMPRESS HIGH)",
+    ),
+    "what a query gets of a nested table; what the optimizer may believe of the primary key": (
+        "ALTER TABLE orders MODIFY NESTED TABLE items RETURN AS VALUE",
+        "ALTER TABLE orders MODIFY PRIMARY KEY RELY",
+    ),
+    "hybrid columnar compression, also by an ILM policy": (
+        "ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",
+        "ALTER TABLE orders ILM ADD POLICY COLUMN STORE COMPRESS FOR QUERY HIGH SEGMENT AFTER 9 DAYS OF NO ACCESS",
+    ),
     "comment on the table or a column": ("COMMENT ON TABLE orders IS 'x'", "COMMENT ON COLUMN orders.customer IS 'who'"),
     "index, trigger, synonym, grant, statistics, audit": (
         "CREATE INDEX orders_ix ON orders (customer)",
@@ -250,6 +267,7 @@ REFUSED_KINDS = {
     "hybrid columnar compression": replace(_TABLE, columnar=True),
     "external": replace(_TABLE, external=True),
     "temporary": replace(_TABLE, temporary=True),
+    "hybrid partitioned": replace(_TABLE, partitioned=True, hybrid=True, parts=(Part(1, 1),)),
 }
 # By policy, the statements whose outcome it decides.
 POLICIES = {

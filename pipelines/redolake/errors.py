@@ -115,6 +115,7 @@ class SourceBusy(Transient):
 
 class SparkLost(Transient):
     """The Spark session has ended: its server was restarted or has closed an idle session, or its Java was stopped or killed.
+    Or a cluster has lost executors, or what they had kept.
 
     Wait: the batch is tried again, and nothing is half-committed. If it comes again, see the log and the memory of
     Spark's driver.

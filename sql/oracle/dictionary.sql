@@ -21,8 +21,9 @@ SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, log
  WHERE owner = :owner AND table_name IN (:names)
 
 -- name: table_replication
--- ALTER TABLE .. DISABLE LOGICAL REPLICATION, which DELETE TRANDATA of GoldenGate issues. Releases before 19c lack the column.
-SELECT table_name, logical_replication
+-- ALTER TABLE .. DISABLE LOGICAL REPLICATION, which DELETE TRANDATA of GoldenGate issues; and partitions that are external.
+-- Releases before 19c lack both columns.
+SELECT table_name, logical_replication, hybrid
   FROM all_tables
  WHERE owner = :owner AND table_name IN (:names)
 

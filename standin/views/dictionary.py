@@ -54,7 +54,7 @@ def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None, *
         t.con_id, t.owner, t,
         (
             t.owner, name, "USERS", t.cluster, iot_name, "VALID", logging, counted, iot_type, yes_no(parted),
-            "Y" if t.temporary else "N", "N", yes_no(nested), "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
+            "Y" if t.temporary else "N", "N", yes_no(nested), "ENABLED" if t.row_movement else "DISABLED", "NO", "NO", "NO",
             yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
             compression, None if parted else t.compress or None, "ENABLED" if t.table_lock else "DISABLED",
             None if counted is None else AVERAGE_ROW,
@@ -275,7 +275,7 @@ def register() -> None:
         """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), TABLESPACE_NAME VARCHAR2(30), CLUSTER_NAME VARCHAR2(128),
         IOT_NAME VARCHAR2(128), STATUS VARCHAR2(8), LOGGING VARCHAR2(3), NUM_ROWS NUMBER, IOT_TYPE VARCHAR2(12),
         PARTITIONED VARCHAR2(3), TEMPORARY VARCHAR2(1), SECONDARY VARCHAR2(1), NESTED VARCHAR2(3), ROW_MOVEMENT VARCHAR2(8),
-        DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3),
+        DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HYBRID VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3),
         LOGICAL_REPLICATION VARCHAR2(8), COMPRESSION VARCHAR2(8), COMPRESS_FOR VARCHAR2(30), TABLE_LOCK VARCHAR2(8),
         AVG_ROW_LEN NUMBER""",
         tables,

@@ -35,6 +35,7 @@ ORDERS = TableId("SHOP", "ORDERS")
 def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
     lease, at = ledger.lease("capture/shop", "me", 60), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     ledger.plan_window(name(100, 200), 1, scns(100, 200), {}, lease, at)
+    ledger.record_landed(manifest(100, 200))
     ledger.plan_window(name(200, 300), 1, scns(200, 300), {}, lease)
 
     ends = [ChainPosition(1, 200), ChainPosition(1, 300), ChainPosition(2, 200)]
@@ -220,6 +221,25 @@ def test_a_new_plan_replaces_one_that_never_landed(ledger, capture):
     assert longer.scns == scns(100, 300)
     assert [w.name for w in ledger.windows("planned")] == [longer.name]
     assert ledger.windows("abandoned")[0].name == name(100, 200)
+
+
+def test_a_plan_that_the_chain_has_passed_is_abandoned(ledger, other, capture):
+    """After a declared gap the chain goes on behind a window that failed; after a RESETLOGS, in another incarnation."""
+    failed = plan(ledger, capture, 100, 200)
+
+    behind_gap = plan(ledger, capture, 260, 300)
+    assert {w.name: w.state for w in ledger.windows()} == {failed.name: "abandoned", behind_gap.name: "planned"}
+
+    ledger.record_landed(manifest(300, 400))
+    assert [w.name for w in ledger.windows("planned")] == []
+
+
+def test_a_plan_is_kept_when_an_earlier_window_is_recorded(ledger, capture):
+    planned = plan(ledger, capture, 200, 300)
+
+    ledger.record_landed(manifest(100, 200))
+
+    assert [w.name for w in ledger.windows("planned")] == [planned.name]
 
 
 def test_an_abandoned_plan_may_be_planned_again(ledger, capture):

@@ -47,15 +47,15 @@ class WindowEntries(LedgerBase):
         self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease, ends_at: datetime | None = None
     ) -> WindowEntry:
         """Plan a window, whose end SCN the source wrote at `ends_at`. Return it, or the window that has landed at the same
-        start. It replaces plans of the same start that never landed. Raises LeaseHeld when another writer has taken the lease
-        over."""
+        start. It replaces all plans that never landed: they are of this window, or the chain has passed them. Raises
+        LeaseHeld when another writer has taken the lease over."""
         now = self._now()
         with self._write(lease) as connection:
             at_start = _begins_at(self._pipeline, resetlogs_id, scns.start)
             taken = connection.execute(select(t.windows).where(at_start)).first()
             if taken is not None and taken.state in LANDED:
                 return _entry(taken)
-            _abandon_plans(connection, at_start, now)
+            _abandon_plans(connection, W.pipeline == self._pipeline, now)
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
             _put(connection, self._pipeline, entry, ends_at=ends_at)
             return entry
@@ -98,7 +98,9 @@ class WindowEntries(LedgerBase):
                         pipeline=self._pipeline,
                     )
                 return False
-            _abandon_plans(connection, at_start, now)
+            in_chain = and_(W.resetlogs_id == manifest.resetlogs_id, W.start_scn <= manifest.start)
+            passed = or_(W.resetlogs_id < manifest.resetlogs_id, in_chain)
+            _abandon_plans(connection, and_(W.pipeline == self._pipeline, passed), now)
             before = connection.execute(select(t.windows).where(_has_name(self._pipeline, manifest.name))).first()
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
@@ -226,9 +228,9 @@ def _begins_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bo
     return and_(W.pipeline == pipeline, W.resetlogs_id == resetlogs_id, W.start_scn == start, W.state != "abandoned")
 
 
-def _abandon_plans(connection: Connection, at_start: ColumnElement[bool], now: datetime) -> None:
+def _abandon_plans(connection: Connection, which: ColumnElement[bool], now: datetime) -> None:
     planned = W.state.in_(check_moves(WINDOW, ("planned",), "abandoned"))
-    connection.execute(update(t.windows).where(at_start, planned).values(state="abandoned", changed_at=now))
+    connection.execute(update(t.windows).where(which, planned).values(state="abandoned", changed_at=now))
 
 
 def counts_of(manifest: WindowManifest) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from redolake.errors import SchemaConflict
 from redolake.records.windows import DdlRow
 from redolake.values.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import OracleType, TableId, upper_name
+from redolake.values.table import ALL_COLUMNS, ColumnChoice, OracleType, TableId, upper_name
 from redolake.values.valid_text import NOT_VALID, has_marks
 
 ReadingAfter = Callable[[int], DictionaryTable | None]
@@ -82,7 +82,7 @@ _THEN = {"resnapshot": ", which takes the snapshot by itself"}
 
 class DdlStatement:
     """A cursor over the words of one DDL row of `table`, which Oracle calls `in_oracle`. `after` returns the first dictionary
-    reading after an SCN; `refused` returns whether a column's type is not supported. With
+    reading after an SCN; `refused` returns whether a type is not supported; `choice` says which columns are captured. With
     `rowid_key` no person can say that a statement may be ignored: it may have moved rows."""
 
     def __init__(
@@ -95,8 +95,9 @@ class DdlStatement:
         in_oracle: TableId | None = None,
         *,
         rowid_key: bool = False,
+        choice: ColumnChoice = ALL_COLUMNS,
     ) -> None:
-        self.in_oracle, self._rowid_key = in_oracle or table, rowid_key
+        self.in_oracle, self.rowid_key, self.choice = in_oracle or table, rowid_key, choice
         self.row, self.table, self._after, self.policies, self.refused = row, table, after, policies, refused
         if has_marks(row.sql):
             raise self.refuse(f"DDL whose text {NOT_VALID}")
@@ -115,7 +116,7 @@ class DdlStatement:
 
     def refuse(self, why: str, policy: PolicyName = "unknown_ddl", answers: Answers | None = None) -> SchemaConflict:
         """Return the error that stops the table at this statement; see `refusal`."""
-        if self._rowid_key and policy in MAY_MOVE_ROWS:
+        if self.rowid_key and policy in MAY_MOVE_ROWS:
             answers = SNAPSHOT_ONLY
         return refusal(self.row, self.table, why, policy, answers)
 

@@ -8,13 +8,23 @@ from difflib import get_close_matches
 
 from redolake.errors import Finding
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
-from redolake.values.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId, is_unshown
+from redolake.values.table import (
+    ALL_COLUMNS,
+    EXTENDED,
+    LONGEST_MINED_NAME_BYTES,
+    PRIMARY,
+    ColumnChoice,
+    KeyPolicy,
+    OracleType,
+    TableId,
+    is_unshown,
+    names_not_mined,
+)
 from redolake.values.valid_text import REPLACE
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
 MICROSECONDS = 6
-LONGEST_MINED_NAME_BYTES = 30
 WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR", *EXTENDED.values()})  # the first three measured on 23ai
 MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
 
@@ -65,6 +75,9 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
     if table.columnar:
         what = "has hybrid columnar compression, which gives updated rows new ROWIDs"
         yield Finding(name, what, "ALTER TABLE .. MOVE [PARTITION ..] ROW STORE COMPRESS ADVANCED, or remove it from `tables`")
+    if table.hybrid:
+        what = "is a hybrid partitioned table: the redo does not contain the rows of its external partitions"
+        yield Finding(name, what, "remove it from `tables`")
     if table.external:
         yield Finding(name, "is an external table: the redo does not contain its rows", "remove it from `tables`")
 
@@ -74,7 +87,7 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
     name = str(table.table)
     remove = f"remove {name} from `tables`"
     names = (table.in_oracle.owner, table.in_oracle.name, *(c.name for c in table.columns if not c.system))
-    too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
+    too_long = names_not_mined(names)
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, for which LogMiner shows changes as UNSUPPORTED: "
         yield Finding(name, what + ", ".join(too_long), f"use shorter names, or {remove}")

@@ -209,7 +209,7 @@ def _read_rows(source: Source, owner: str, names: Sequence[str]) -> _Reading:
 
 
 def _part(source: Source, name: str, owner: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read one part; older releases have no LOGICAL_REPLICATION, so there it can't be disabled."""
+    """Read one part; releases before 19c have neither LOGICAL_REPLICATION nor HYBRID, so there it can't be disabled."""
     try:
         return _rows_by_table(source, name, owner, names)
     except Terminal as error:
@@ -255,6 +255,7 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         clustered=kind.cluster_name is not None,
         external=kind.external == "YES",
         logging=kind.logging != "NO",
+        hybrid=any(row.hybrid == "YES" for row in rows.replication),
         logical_replication=all(row.logical_replication != "DISABLED" for row in rows.replication),
         parts=tuple(Part(int(row.object_id), _number(row.data_object_id) or 0) for row in rows.parts),
         columnar=bool(rows.columnar),

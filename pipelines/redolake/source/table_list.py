@@ -15,6 +15,14 @@ from redolake.values.table import TableId
 from redolake.values.table_pattern import TablePattern
 
 RECYCLED = re.compile(r"BIN\$.{22}==\$\d+")
+# Names that Oracle gives to tables of its own in an application's schema, most of which it drops again.
+OF_ORACLE = {
+    "is a table of the compression advisor": r"CMP[1-4]\$\d+|DBMS_TABCOMP_TEMP_(?:UN)?CMP",
+    "is the job table of Data Pump": r"SYS_(?:EXPORT|IMPORT|SQL_FILE)_(?:FULL|SCHEMA|TABLE(?:SPACE)?|TRANSPORTABLE)_\d+",
+    "is the journal of an index that is rebuilt online": r"SYS_JOURNAL_\d+",
+    "is of a Flashback Archive": r"SYS_(?:FBA|MFBA)_\w+_\d+",
+    "is a DML error log": r"ERR\$_.+",  # of DBMS_ERRLOG, unless a person has given it another name
+}
 OF_QUEUE = re.compile(r"AQ\$_(.+)_[A-Z]")
 
 
@@ -70,6 +78,7 @@ def kind_left_out(row: Any) -> str | None:
         "is the overflow or mapping segment of an index-organized table": row.iot_type in ("IOT_OVERFLOW", "IOT_MAPPING"),
         "belongs to a domain index": row.secondary == "Y",
     }
+    reasons |= {why: re.fullmatch(name, row.table_name) is not None for why, name in OF_ORACLE.items()}
     return next((why for why, applies in reasons.items() if applies), None)
 
 

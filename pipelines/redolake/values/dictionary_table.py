@@ -82,6 +82,7 @@ class DictionaryTable:
     unique: tuple[UniqueIndex, ...] = ()
     clustered: bool = False
     external: bool = False
+    hybrid: bool = False  # some of its partitions are external
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
     logical_replication: bool = True  # False: supplemental logging of the whole database does not apply to the table
     comment: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import ClassVar, Literal
@@ -19,6 +19,7 @@ TypeRule = str | int | None  # how a column is stored, as the configuration says
 Rules = Mapping[int, TypeRule]  # by column id
 LeftOut = Literal["excluded", "unsupported"]
 IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"] | LeftOut
+LONGEST_MINED_NAME_BYTES = 30  # LogMiner shows rows of a table with a longer name, or a column of one, as UNSUPPORTED
 LEFT_OUT: tuple[LeftOut, ...] = ("excluded", "unsupported")
 LargeObjects = Literal["refuse", "reread", "redo", "exclude"]
 IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
@@ -150,6 +151,10 @@ class Column:
     segment_id: int
     nullable: bool = True
     has_default: bool = False
+
+
+def names_not_mined(names: Iterable[str]) -> list[str]:
+    return [name for name in names if len(name.encode()) > LONGEST_MINED_NAME_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +325,12 @@ class TableVersion:
     def in_oracle(self) -> TableId:
         """The name that statements have in the redo."""
         return self.renamed_to or self.table
+
+    @property
+    def names_not_mined(self) -> list[str]:
+        """Return the names, of the table or of columns, for which LogMiner shows no row."""
+        of_columns = (*(c.name for c in self.columns), *(c.name for c in self.ignored))
+        return names_not_mined((self.in_oracle.owner, self.in_oracle.name, *of_columns))
 
     def column(self, column_id: int) -> Column:
         """Return the column with this id."""

@@ -104,5 +104,5 @@ def _will_be_archived(known: ThreadLogs, sequence: int, *, is_last: bool) -> boo
 
 def _copy_is_due(copies: tuple[LogCopy, ...], is_online: bool) -> bool:
     """Return whether an archiver is at work, or the log is still online and has only copies for other hosts."""
-    at_work = any(not c.archived and not c.deleted and not c.standby for c in copies)
+    at_work = any(not c.archived and not c.deleted and not c.standby and c.name for c in copies)  # no name: it was cleared
     return at_work or (is_online and all(c.standby or not c.archived for c in copies))

@@ -65,6 +65,8 @@ def state_of_copy(copy: LogCopy) -> str:
         return f"{destination}: deleted" + (f", was {copy.name}" if copy.name else "")
     if copy.standby:
         return f"{destination}: sent to {copy.name}, not a file on this host"
+    if not copy.archived and not copy.name:
+        return f"{destination}: the log was cleared before it was archived (ALTER DATABASE CLEAR UNARCHIVED LOGFILE)"
     if not copy.archived:
         return f"{destination}: archiving did not complete"
     if not copy.name:

@@ -233,7 +233,8 @@ alter table orders add a clob lob (a) store as securefile
 
 -- an encrypted column
 alter table orders add a number encrypt
---> refused: DDL that is not understood from 'encrypt' on
+--> add A NUMBER
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
 
 -- a column that exists already
 alter table orders add customer number
@@ -284,7 +285,8 @@ alter table orders add (amount_band number generated always as (trunc(amount / 1
 
 -- storage of a LOB with what may be missing in the redo
 alter table orders add a clob lob (a) store as securefile a_seg (enable storage in row compress medium)
---> refused: DDL that is not understood from 'compress' on
+--> add A CLOB
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
 
 -- storage of a LOB without logging
 alter table orders add (a clob) lob (a) store as basicfile (nocache nologging)

@@ -16,7 +16,7 @@ flashback table "BIN$1b58AAAAAAAAAAAAAAAAAA==$0" to before drop rename to orders
 
 -- set back to an earlier state
 flashback table orders to timestamp systimestamp - interval '1' hour
---> refused: FLASHBACK TABLE to an earlier state writes the rows again under new ROWIDs and is not supported
+--> unchanged
 
 -- purged without a DROP
 purge table orders

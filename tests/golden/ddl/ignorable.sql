@@ -405,3 +405,64 @@ alter table shop.orders coalesce
 -- a hash partition is given up, and its rows move
 alter table shop.orders coalesce partition
 --> renumber
+
+-- a policy that compresses rows in columns later
+alter table orders ilm add policy column store compress for archive high segment after 90 days of no access
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- a policy that compresses rows in columns later, in older words
+alter table orders ilm add policy compress for query low row after 30 days of no modification
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- a policy that moves rows to another tablespace later
+alter table orders ilm add policy tier to cold segment after 1 years of no access
+--> unchanged
+
+-- deduplication of large objects that are not assembled from the redo
+alter table orders modify lob (note) (deduplicate compress high)
+--> unchanged
+
+-- encryption of large objects that are not assembled from the redo
+alter table orders modify lob (note) (encrypt using 'AES256' no salt)
+--> unchanged
+
+-- large objects without logging
+alter table orders modify lob (note) (deduplicate nologging)
+--> refused: DDL that is not understood from 'nologging' on
+
+-- a new key for encrypted columns
+alter table shop.orders rekey using 'AES192'
+--> unchanged
+
+-- what a query gets of a nested table
+alter table orders modify nested table items return as value
+--> unchanged
+
+-- what the optimizer may believe of the primary key
+alter table orders modify primary key rely
+--> unchanged
+
+-- the primary key disabled, with what the optimizer may believe
+alter table orders modify primary key rely disable
+--> refused: DDL that changes the primary key is not supported
+
+-- the primary key disabled by its name, with what the optimizer may believe
+alter table orders modify constraint orders_pk rely disable novalidate
+--> refused: a constraint that is the primary key was dropped or disabled
+
+-- annotations added
+alter table orders add annotations (display 'Orders')
+--> unchanged
+
+-- a column called annotations
+alter table orders add annotations number
+--> add ANNOTATIONS NUMBER
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 ANNOTATIONS (id 5); next id 6
+
+-- an earlier state of several tables
+flashback table shop.customers, shop.orders to restore point before_load enable triggers
+--> unchanged
+
+-- a state that is not understood
+flashback table orders to yesterday
+--> refused: DDL that is not understood from 'to' on

@@ -113,7 +113,7 @@ alter table orders modify nothing varchar2(10)
 
 -- encryption
 alter table orders modify (customer encrypt using 'AES256')
---> refused: DDL that is not understood from 'encrypt' on
+--> unchanged
 
 -- a word that is not known
 alter table orders modify (customer varchar2(50) folded)
@@ -168,3 +168,15 @@ alter table orders modify customer drop domain preserve constraints
 -- a domain beside a type
 alter table orders modify (customer varchar2(60) domain name_d default 'x' not null)
 --> columns 1 ID (id 1), 2 CUSTOMER VARCHAR2(60) not null (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4); next id 5
+
+-- encryption with all of its words
+alter table orders modify (customer encrypt using 'AES256' identified by "a password" 'SHA-1' no salt, amount encrypt no salt)
+--> unchanged
+
+-- decryption
+alter table orders modify (customer decrypt)
+--> unchanged
+
+-- encryption beside a type that changes the rows
+alter table orders modify (customer char(40) encrypt)
+--> refused: MODIFY of CUSTOMER from VARCHAR2(40) to CHAR(40) lets Oracle rewrite the values of older rows, which no redo shows

@@ -44,4 +44,4 @@ alter table orders move online tablespace users lob (note) store as securefile n
 
 -- move of a large object that is compressed
 alter table orders move lob (note) store as securefile (compress high)
---> refused: DDL that is not understood from 'compress' on
+--> renumber

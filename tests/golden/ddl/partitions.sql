@@ -125,3 +125,11 @@ alter table orders modify partition p1 column store compress for archive high
 -- a table partitioned otherwise
 alter table orders modify partition by hash (id) partitions 4 online
 --> refused: MODIFY PARTITION that is not understood
+
+-- external partitions become possible
+alter table orders add external partition attributes (type oracle_loader default directory d)
+--> refused: DDL that is not understood from 'partition' on
+
+-- an external partition
+alter table orders add partition p9 values less than (9) external default directory d location ('p9.csv')
+--> refused: an external partition has rows that are in no redo

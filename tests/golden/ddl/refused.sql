@@ -92,7 +92,7 @@ alter table orders modify subpartition sp1 nologging
 
 -- modify of a nested table
 alter table orders modify nested table items return as locator
---> refused: MODIFY NESTED TABLE is not supported
+--> unchanged
 
 -- a table that may exist already
 create table if not exists shop.orders (id number)

@@ -15,7 +15,7 @@ from redolake.schema.derive import derive
 from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
-from redolake.values.table import Part, TableId
+from redolake.values.table import ColumnChoice, Part, TableId
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
 
 CASES = [(file.stem, case) for file in sorted(FOLDER.glob("*.sql")) for case in read_cases(file)]
@@ -138,7 +138,7 @@ COMPUTED = {
         "fill A",
     ],
     "add a clob default to_clob('x')": None,
-    "add a date default sysdate encrypt": None,
+    "add a date default sysdate encrypt": ["add A DATE", "fill A"],
     "add a number default case when 1 = 1 then null end": None,
     "add a number default user 5 check": None,
 }
@@ -193,12 +193,55 @@ def test_a_hold_names_the_setting_that_may_answer_it(policy):
     assert held.value.where["policy"] == policy
 
 
-@pytest.mark.parametrize("sql", ["alter table orders move", "alter table orders shrink space", "truncate table orders"])
+RENUMBERING = (
+    "alter table orders move", "alter table orders shrink space", "truncate table orders", "flashback table orders to scn 100",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", RENUMBERING)
 def test_a_table_keyed_by_rowid_does_not_follow_what_numbers_its_rows_again(sql):
     by_rowid = replace(ORDERS, key=(0,), key_kind="rowid")
 
     with pytest.raises(SchemaConflict, match="ROWID"):
         effect_of(row(sql), by_rowid, policies=DdlPolicies(truncate="follow"))
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "add constraint orders_pk primary key (id) using index tablespace users",
+        "add (primary key (id, customer))",
+        "modify (customer primary key)",
+        "drop primary key cascade",
+        "disable primary key",
+    ],
+)
+def test_a_primary_key_is_of_no_account_where_rowid_is_the_key(clauses):
+    by_rowid = replace(ORDERS, key=(0,), key_kind="rowid", key_constraint=None)
+
+    effect = effect_of(row(f"alter table orders {clauses}"), by_rowid)
+
+    assert (effect.steps, effect.version.key, effect.version.key_kind) == ((), (0,), "rowid")
+
+
+TRANSFORMED = (
+    "modify lob (note) (deduplicate)",
+    "modify lob (note) (cache compress low)",
+    "modify lob (note) (encrypt)",
+    "move lob (note) store as securefile (compress)",
+    "move lob (other, note) store as (deduplicate)",
+)
+
+
+@pytest.mark.parametrize("clauses", TRANSFORMED)
+def test_large_objects_that_are_assembled_from_the_redo_must_stay_as_they_are(clauses):
+    assembled = replace(ORDERS, choice=ColumnChoice(large_objects="redo"))
+    left_out = replace(ORDERS, choice=ColumnChoice(exclude=("NOTE", "OTHER"), large_objects="redo"))
+    statement = row(f"alter table orders {clauses}")
+
+    with pytest.raises(SchemaConflict, match=r"may not show the large objects of .*NOTE"):
+        effect_of(statement, assembled)
+    assert effect_of(statement, left_out).version.columns == ORDERS.columns
 
 
 def test_a_constraint_is_refused_if_the_name_of_the_key_is_not_known():

@@ -116,6 +116,18 @@ def test_a_release_without_logical_replication_has_it_enabled():
     assert read_tables(Older(), ids(1))[ids(1)[0]].logical_replication
 
 
+@pytest.mark.parametrize("hybrid", ["YES", "NO"])
+def test_a_table_with_external_partitions_is_recognised(hybrid: str):
+    class Hybrid(FakeSource):
+        def query_text(self, sql: str, binds: dict[str, object], name: str) -> list[object]:
+            if name != "table_replication":
+                return super().query_text(sql, binds, name)
+            row = namedtuple("row", ("table_name", "logical_replication", "hybrid"))
+            return [row(ids(1)[0].name, "ENABLED", hybrid)]
+
+    assert read_tables(Hybrid(), ids(1))[ids(1)[0]].hybrid == (hybrid == "YES")
+
+
 def test_another_error_of_that_statement_is_not_hidden():
     class Broken(FakeSource):
         def query_text(self, sql: str, binds: dict[str, object], name: str) -> list[object]:

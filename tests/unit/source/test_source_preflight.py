@@ -82,6 +82,7 @@ CASES = {
     "a partitioned table": (with_table(partitioned=True), "SELECT ANY DICTIONARY", "error"),
     "an index-organized table": (with_table(iot=True), "SELECT ANY DICTIONARY", "error"),
     "columnar compression": (with_table(columnar=True), "COMPRESS ADVANCED", "error"),
+    "a hybrid partitioned table": (with_table(hybrid=True), "remove it", "error"),
     "an external table": (with_table(external=True), "remove it", "error"),
     "a temporary table": (with_table(temporary=True), "remove it", "error"),
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),

@@ -37,6 +37,12 @@ WAITED_FOR = {
         [log(1, 2, 200, 300, AT_WORK)], [online(1, 4, 400)]
     ),
     "a log that began after V$LOG was read, with a later one": known([], [online(1, 1, 50, 200)], [trace(1, 2, 200, 300)]),
+    "a log with a cleared row, and an archiver at work at another destination": known(
+        [log(1, 2, 200, 300, copy(archived=False, name=None), copy(3, archived=False))], [online(1, 4, 400)]
+    ),
+    "a log with a cleared row that V$LOG still shows as not archived": known(
+        [log(1, 2, 200, 300, copy(archived=False, name=None))], [online(1, 2, 200, 300)]
+    ),
     "a log in V$LOG with copies for other hosts only": known([log(1, 2, 200, 300, STANDBY)], [online(1, 2, 200, 300)]),
 }
 
@@ -62,6 +68,15 @@ LOST = {
     "a log of which each copy is unusable": (
         known([log(1, 2, 200, 300, copy(1, deleted=True, name=None), copy(3, "X"))]),
         "destination 1: deleted; destination 3: /arch/x has status X",
+    ),
+    "a log that was cleared before it was archived": (
+        known([log(1, 2, 200, 300, copy(archived=False, name=None))], [online(1, 4, 400)]),
+        "destination 1: the log was cleared before it was archived (ALTER DATABASE CLEAR UNARCHIVED LOGFILE)",
+    ),
+    "a cleared log, with a copy for another host": (
+        known([log(1, 2, 200, 300, copy(archived=False, name=None), STANDBY)], history=[trace(1, 2, 200, 300)]),
+        "destination 1: the log was cleared before it was archived (ALTER DATABASE CLEAR UNARCHIVED LOGFILE); "
+        "destination 2: sent to /arch/x, not a file on this host",
     ),
     "a log without a copy": (known([replace(log(1, 2, 200, 300), copies=())]), "it has no copy"),
     "a copy that an archiver did not complete, and that was deleted": (

@@ -27,11 +27,13 @@ from redolake.errors import (
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.mapping import needs_all_columns
+from redolake.values.table import LONGEST_MINED_NAME_BYTES
 from redolake.values.valid_text import BY_SERVER
 from redolake.values.valid_text import cure_of as cure_of_text
 
 # By whether a rule makes values NULL.
 NULLED, SUM_OF_NULLED = ((), ("nulled",)), ((), ("coalesce(sum(nulled), 0L) AS nulled",))
+ROW_NOT_SHOWN = "LogMiner cannot show a change of the table"  # assemble's words for a row that is UNSUPPORTED
 VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
 
 
@@ -79,14 +81,27 @@ def check_merged(task: TableTask, merged: Merged, upserts: int | None) -> None:
 def check_finding(task: TableTask, found: Any) -> None:
     """Raise the finding, if there is one."""
     if found is not None:
-        kind = FINDINGS[found["code"]]
+        kind, what = FINDINGS[found["code"]], found["what"]
+        names = names_not_mined(task) if what.startswith(ROW_NOT_SHOWN) else []
+        because = f"; it has names over {LONGEST_MINED_NAME_BYTES} bytes: {', '.join(names)}" if names else ""
         raise kind(
-            found["what"],
-            cure=cure_of(kind, task, found["what"]),
+            f"{what}{because}",
+            cure=cure_of_names(task) if names else cure_of(kind, task, what),
             table=task.table,
             scn=found["scn"],
             commit_scn=found["commit_scn"],
         )
+
+
+def names_not_mined(task: TableTask) -> list[str]:
+    return list(dict.fromkeys(name for version in task.versions for name in version.names_not_mined))
+
+
+def cure_of_names(task: TableTask) -> str:
+    return (
+        "give the column a shorter name in Oracle (ALTER TABLE .. RENAME COLUMN), or the table (ALTER TABLE .. RENAME TO), "
+        f"then run `redolake snapshot {task.table} --replace`; or remove {task.table} from `tables`"
+    )
 
 
 YOUNG = (  # Oracle keeps such a default in its dictionary until the row is written again

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.spark.thrown import Thrown, chain_of, failure_text
+from redolake.apply.spark.thrown import Thrown, chain_of, failure_text, worker_words
 from redolake.apply.spark.troubles import check_trouble
 from redolake.errors import (
     ConfigurationError,
@@ -27,29 +29,55 @@ NO_FILE = (
     "DELTA_VERSION_NOT_FOUND",
     "DELTA_VERSIONS_NOT_CONTIGUOUS",
 )
-NO_PACKAGE = ("ModuleNotFoundError", "ImportError")
+NO_PACKAGE = ("ModuleNotFoundError", "ImportError", "PySparkImportError")
+OTHER_PACKAGE = "Can't get attribute"  # of pickle, for a function that the worker's version of the package does not have
+NO_PYTHON = "Cannot run program"
+NO_ROOM = tuple(os.strerror(number) for number in (errno.ENOMEM, errno.EAGAIN))
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:
-    """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, or the
-    session."""
+    """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, the
+    session, or a loss within Spark."""
     thrown = chain_of(surprise)
-    check_trouble(surprise, thrown, needs_session=False)
     check_workers(surprise, thrown)
+    check_trouble(surprise, thrown, needs_session=False)
     if is_conflict(surprise, thrown):
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again") from surprise
     check_answers(spark, surprise)
     check_trouble(surprise, thrown, needs_session=True)
+    check_cluster(surprise, thrown)
 
 
 def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
     """Raise ConfigurationError for Python workers that cannot do their work for any table."""
     if FAULT in str(surprise):
         raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
-    for one in thrown:
-        if one.name in NO_PACKAGE or (one.condition or "").startswith("PYTHON_VERSION_MISMATCH"):
-            cure = "install the same Redolake, under the same version of Python, wherever Spark starts Python workers"
-            raise ConfigurationError([Finding("Python of Spark's workers", one.message[:300], cure)]) from surprise
+    what = worker_words(surprise, thrown) or next((one.message for one in thrown if _is_of_workers(one)), None)
+    if what is not None and not any(words in what for words in NO_ROOM):
+        cure = (
+            "install the same Redolake, under the same version of Python, wherever Spark starts Python workers, and run again: "
+            "no table is held"
+        )
+        raise ConfigurationError([Finding("Python of Spark's workers", what[:300], cure)]) from surprise
+
+
+def _is_of_workers(one: Thrown) -> bool:
+    return (
+        one.name in NO_PACKAGE
+        or (one.name == "AttributeError" and one.message.startswith(OTHER_PACKAGE))
+        or (one.name == "IOException" and one.message.startswith(NO_PYTHON))
+        or (one.condition or "").startswith("PYTHON_VERSION_MISMATCH")
+    )
+
+
+def check_cluster(surprise: Exception, thrown: Sequence[Thrown]) -> None:
+    """Raise SparkLost when the innermost exception is Spark's own and has no condition. A value, the analysis of a statement
+    and Delta have conditions or exceptions of their own; the rest is lost executors, blocks and connections."""
+    if thrown and thrown[-1].name == "SparkException" and thrown[-1].condition is None:
+        cure = "wait: the batch is tried again; see the logs of Spark's driver and executors if it comes again"
+        raise SparkLost(
+            f"Spark has failed, and no table is the reason: {failure_text(surprise)[:300]}", cure=cure
+        ) from surprise
 
 
 def is_conflict(surprise: Exception, thrown: Sequence[Thrown]) -> bool:

@@ -32,7 +32,10 @@ WRAPPERS = (
 # `Caused by: java.io.IOException: No space left on device`, the first line of a trace, and a task's error in a stage's message.
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)*([A-Za-z_$][\w$]*(?:Exception|Error|Failure|Throwable))"
 _LINE = re.compile(rf"\s*(?:: |Caused by: |Suppressed: |\()?{_CLASS}(?:(?::|\))\s?(.*))?$")
+_CLASS_FIRST = re.compile(rf"An error occurred while calling|\s*(?:: |\()?{_CLASS}")
 _TASK = re.compile(rf"Lost task [^(]*\(TID \d+\) \([^)]*\): {_CLASS}(?:[: ]\s?(.*))?$")
+_WORKER = re.compile(r"^Error from python worker:\n(.*?)^PYTHONPATH was:$", re.MULTILINE | re.DOTALL)
+NO_WORKER = ("EOFException occurred while reading the port number", "Bad data in")
 _NUMBER = re.compile(r"\[Errno (\d+)\]")
 
 
@@ -90,13 +93,24 @@ def chain_of(surprise: BaseException) -> list[Thrown]:
     return list(_before_values(found))
 
 
+def worker_words(surprise: BaseException, thrown: Sequence[Thrown]) -> str | None:
+    """Return what Python has written where it could not begin as Spark's worker; None for another failure.
+
+    It has seen no row then, so its words contain no value.
+    """
+    if not any(one.name == "SparkException" and one.message.startswith(NO_WORKER) for one in thrown):
+        return None
+    found = next((match for one in _causes(surprise) if (match := _WORKER.search(_trace_of(one)))), None)
+    return None if found is None else found[1].strip().rpartition("\n")[2].strip()
+
+
 def _causes(surprise: BaseException) -> Iterator[BaseException]:
     seen = set[int]()
     one: BaseException | None = surprise
     while one is not None and id(one) not in seen:
         seen.add(id(one))
         yield one
-        one = one.__cause__ or one.__context__
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
 
 
 def _trace_of(error: BaseException) -> str:
@@ -109,7 +123,8 @@ def _trace_of(error: BaseException) -> str:
         name, _, causes = str(trace).partition("\n")
         message = re.sub(r"^\([\w.$]+\) ", "", str(getattr(error, "_message", "")))
         return f"{name}: {message}\n{causes}"
-    return str(error)
+    text = str(error)
+    return text if _CLASS_FIRST.match(text) else f"{type(error).__name__}: {text}"
 
 
 def _find_thrown(trace: str) -> Iterator[Thrown]:

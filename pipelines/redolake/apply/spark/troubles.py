@@ -22,6 +22,7 @@ from redolake.errors import (
 )
 
 OF_ONE_VALUE = "Requested array size exceeds VM limit"  # no memory helps: Java has no array of two billion bytes
+ABORTED = "Job aborted due to stage failure: "
 AGAIN = "run again: no commit is incomplete, no table is held"
 
 
@@ -48,7 +49,7 @@ class Trouble:
             return one.condition.startswith(tuple(self.conditions))
         said = (*self.words, *map(os.strerror, self.numbers))
         of_files = one.name in OF_FILES and any(words in one.message for words in said)
-        begins = one.name == "SparkException" and one.message.startswith(tuple(self.beginnings))
+        begins = one.name == "SparkException" and one.message.removeprefix(ABORTED).startswith(tuple(self.beginnings))
         return one.number in self.numbers or one.name in self.names or of_files or begins
 
 
@@ -63,12 +64,17 @@ TROUBLES: tuple[Trouble, ...] = (
     ),
     Trouble(
         SparkExhausted,
-        "Spark has no memory, threads or open files left",
+        "Spark has no memory, threads or open files left, or has reached a limit of its own",
         "wait: the batch is tried again. If it comes again, give Spark's driver and executors more memory "
-        "(`spark.driver.memory`), raise `ulimit -n` and `ulimit -u`, or lower `spark.parallel_tables`",
-        numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+        "(`spark.driver.memory`), raise the limit that the message names, `ulimit -n` and `ulimit -u`, or lower "
+        "`spark.parallel_tables`",
+        numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
         names=("OutOfMemoryError", "SparkOutOfMemoryError", "MemoryError", "ArrowMemoryError", "OutOfMemoryException"),
-        conditions=("UNABLE_TO_ACQUIRE_MEMORY",),
+        conditions=("UNABLE_TO_ACQUIRE_MEMORY", "INTERNAL_ERROR_MEMORY"),
+        beginnings=(
+            "Total size of serialized results", "Could not execute broadcast", "Cannot broadcast the table",
+            "Not enough memory", "Kryo serialization failed: Buffer overflow", "Serialized task",
+        ),
     ),
     Trouble(
         LakeRefused,
@@ -86,9 +92,13 @@ TROUBLES: tuple[Trouble, ...] = (
     ),
     Trouble(
         SparkLost,
-        "a worker of Spark has ended",
+        "a worker of Spark has ended, or what it had kept is lost",
         "wait: the batch is tried again; see the log of Spark's executors, and their memory, if it comes again",
         names=("ExecutorLostFailure", "FetchFailedException", "MetadataFetchFailedException", "ExecutorDeadException"),
+        conditions=(
+            "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "INTERNAL_ERROR_BROADCAST", "INTERNAL_ERROR_EXECUTOR",
+            "INTERNAL_ERROR_NETWORK", "INTERNAL_ERROR_SHUFFLE", "INTERNAL_ERROR_STORAGE",
+        ),
         beginnings=("Python worker exited", "Python worker failed to connect back", "EOF reached before Python server"),
     ),
     Trouble(

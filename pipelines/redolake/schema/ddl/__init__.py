@@ -53,7 +53,14 @@ def effect_of(
 ) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
     statement = DdlStatement(
-        row, version.table, after, policies, refused, version.in_oracle, rowid_key=version.key_kind == "rowid"
+        row,
+        version.table,
+        after,
+        policies,
+        refused,
+        version.in_oracle,
+        rowid_key=version.key_kind == "rowid",
+        choice=version.choice,
     )
     for form in FORMS:
         effect = form(statement, version)

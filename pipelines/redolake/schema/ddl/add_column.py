@@ -13,6 +13,7 @@ from redolake.errors import SchemaConflict
 from redolake.schema.constant import read_default
 from redolake.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
 from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.encryption import take_encryption
 from redolake.schema.ddl.large_object_storage import take_storage
 from redolake.schema.ddl.segment import check_readable, with_guard
 from redolake.schema.ddl_statement import DdlStatement
@@ -101,6 +102,7 @@ def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
         nullable = not _take_on_null(statement)
         computed = _is_computed(statement, name, type_)
         default = None if computed else read_default(statement, name, type_)
+    take_encryption(statement)
     while (not_null := take_inline(statement)) is not None:
         nullable = nullable and not not_null
     if statement.take("ANNOTATIONS"):

@@ -19,6 +19,7 @@ STATES = (
 )  # fmt: skip
 
 
+BELIEFS = {"RELY", "NORELY", "VALIDATE"}
 AFTER_INDEX = (*STATES, "EXCEPTIONS INTO", "ADD", "MODIFY", "DROP")
 OF_INDEX = (
     "LOGGING", "NOLOGGING", "ONLINE", "COMPUTE STATISTICS", "NOCOMPRESS", "COMPRESS ADVANCED LOW", "COMPRESS ADVANCED HIGH",
@@ -39,12 +40,12 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     if verb in ("DISABLE", "ENABLE"):
         statement.take_any("VALIDATE", "NOVALIDATE")
     if statement.sees("PRIMARY", "KEY"):
-        if version.key_kind == "primary":
+        if version.key_kind == "primary" and (verb != "MODIFY" or _changes_checks(statement)):
             _refuse_key(statement)
         statement.take("PRIMARY", "KEY")
     elif statement.take("CONSTRAINT"):
         name = statement.name()
-        if verb in ("DROP", "DISABLE") or (verb == "MODIFY" and statement.sees("DISABLE")):
+        if verb in ("DROP", "DISABLE") or (verb == "MODIFY" and _disables(statement)):
             _require_no_key(statement, version, name)
     elif statement.take("UNIQUE"):
         statement.names_in_parentheses()
@@ -57,6 +58,23 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     while statement.take_any(*INDEX_FATE):
         pass
     return effect
+
+
+def _disables(statement: DdlStatement) -> bool:
+    """Return whether the states that come next contain DISABLE, and stay before them."""
+    start = statement.position
+    disables = "DISABLE" in _take_state(statement)
+    statement.back_to(start)
+    return disables
+
+
+def _changes_checks(statement: DdlStatement) -> bool:
+    """Return whether MODIFY PRIMARY KEY does more than say what the optimizer may believe, and stay before it."""
+    start = statement.position
+    statement.take("PRIMARY", "KEY")
+    states = _take_state(statement)
+    statement.back_to(start)
+    return not states or not states <= BELIEFS
 
 
 def _require_no_key(statement: DdlStatement, version: TableVersion, name: str) -> None:
@@ -104,6 +122,8 @@ def take_out_of_line(statement: DdlStatement) -> None:
         statement.names_in_parentheses()
         statement.need("REFERENCES")
         _take_reference(statement)
+    elif statement.rowid_key and statement.take("PRIMARY", "KEY"):  # the key stays ROWID, as when a primary key is dropped
+        statement.names_in_parentheses()
     else:
         _refuse_key(statement)
     _take_state(statement)
@@ -115,7 +135,7 @@ def take_inline(statement: DdlStatement) -> bool | None:
     named = statement.take("CONSTRAINT")
     if named:
         statement.name()
-    not_null = statement.take("NOT", "NULL")
+    not_null = statement.take("NOT", "NULL") or (statement.rowid_key and statement.take("PRIMARY", "KEY"))
     if not not_null:
         if statement.take("CHECK"):
             statement.skip_parentheses()
@@ -144,9 +164,12 @@ def _take_reference(statement: DdlStatement) -> None:
         raise statement.not_understood()
 
 
-def _take_state(statement: DdlStatement) -> None:
-    while statement.take_any(*STATES) or _take_exceptions(statement) or _take_index(statement):
-        pass
+def _take_state(statement: DdlStatement) -> set[str]:
+    """Take the states of a constraint and return them."""
+    found = set[str]()
+    while (state := statement.take_any(*STATES)) or _take_exceptions(statement) or _take_index(statement):
+        found |= {state} if state else set()
+    return found
 
 
 def _take_exceptions(statement: DdlStatement) -> bool:

@@ -1,4 +1,4 @@
-"""DROP TABLE, FLASHBACK TABLE .. TO BEFORE DROP and PURGE.
+"""DROP TABLE, FLASHBACK TABLE and PURGE.
 
 A dropped table keeps its OBJECT_ID in the recycle bin and when it is taken out again. Its key's constraint then has a name of
 Oracle's own.
@@ -75,10 +75,13 @@ def _drop(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> Ta
 
 def _take_back(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> Effect | None:
     statement.qualified_name()
-    if not statement.take("TO", "BEFORE", "DROP"):
-        raise statement.refuse(
-            "FLASHBACK TABLE to an earlier state writes the rows again under new ROWIDs and is not supported"
-        )
+    while statement.take(","):
+        statement.qualified_name()
+    if statement.take_any("TO SCN", "TO TIMESTAMP", "TO RESTORE POINT"):
+        if version.key_kind == "rowid":
+            raise statement.refuse("FLASHBACK TABLE to an earlier state gives rows new ROWIDs, and ROWID is the key")
+        return Effect(version)  # the rows are deleted and inserted, and the redo has that
+    statement.need("TO", "BEFORE", "DROP")
     if not is_own:
         what = "another dropped table was taken out of the recycle bin under the name of the table"
         raise statement.refuse(what, "recreate")

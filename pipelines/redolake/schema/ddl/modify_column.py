@@ -11,6 +11,7 @@ from dataclasses import replace
 from redolake.schema.ddl.add_column import take_collation
 from redolake.schema.ddl.constraint import take_inline
 from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.encryption import take_encryption
 from redolake.schema.ddl_statement import DdlStatement
 from redolake.schema.declared_type import read_type
 from redolake.schema.type_change import type_change
@@ -133,7 +134,9 @@ def _take_properties(statement: DdlStatement, effect: Effect, column_id: int) ->
 
 def _take_plain(statement: DdlStatement) -> bool:
     """Take a property that changes neither type, values nor NULL."""
-    if statement.sees("COLLATE"):
+    if take_encryption(statement):
+        pass
+    elif statement.sees("COLLATE"):
         take_collation(statement)
     elif statement.take("ANNOTATIONS"):
         statement.skip_parentheses()

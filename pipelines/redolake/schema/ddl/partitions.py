@@ -93,8 +93,7 @@ def _take_large_object(statement: DdlStatement) -> bool:
     """Take LOB (c) (parameters)."""
     if not statement.take("LOB"):
         return False
-    statement.skip_parentheses()
-    take_parameters(statement)
+    take_parameters(statement, statement.names_in_parentheses())
     return True
 
 
@@ -136,6 +135,8 @@ def _check_rest(statement: DdlStatement) -> bool:
     while not statement.done:
         if statement.sees("NOLOGGING"):
             raise statement.refuse("NOLOGGING allows rows to be written without redo")
+        if statement.sees("EXTERNAL"):
+            raise statement.refuse("an external partition has rows that are in no redo")
         if statement.sees("INCLUDING", "ROWS"):
             raise statement.refuse("INCLUDING ROWS removes rows")
         if any(statement.sees(*words) for words in COLUMNAR):

@@ -37,9 +37,14 @@ POLICIES = ("ILM DISABLE_ALL", "ILM ENABLE_ALL", "ILM DELETE_ALL")
 POLICY = ("ILM ADD POLICY", "ILM DELETE POLICY", "ILM ENABLE POLICY", "ILM DISABLE POLICY")
 
 
-def take_property(statement: DdlStatement) -> bool:
+def _require_rows(statement: DdlStatement) -> None:
+    """Raise SchemaConflict where hybrid columnar compression comes next, now or by a policy later."""
     if any(statement.sees(*phrase.split()) for phrase in COLUMNAR):
         raise statement.refuse("hybrid columnar compression may give updated rows new ROWIDs and is not supported")
+
+
+def take_property(statement: DdlStatement) -> bool:
+    _require_rows(statement)
     return bool(statement.take_any(*PLAIN, *COMPRESSIONS, *POLICIES)) or any(take(statement) for take in TAKERS)
 
 
@@ -56,9 +61,34 @@ def _take_parentheses(statement: DdlStatement) -> bool:
         if statement.sees("("):
             statement.skip_parentheses()
         return True
-    if not statement.take_any("STORAGE", "RESULT_CACHE", "ANNOTATIONS"):
+    if not statement.take_any("STORAGE", "RESULT_CACHE", "ANNOTATIONS") and not _take_added_annotations(statement):
         return False
     statement.skip_parentheses()
+    return True
+
+
+def _take_added_annotations(statement: DdlStatement) -> bool:
+    """Take ADD ANNOTATIONS where a parenthesis follows: without one, ANNOTATIONS is a column."""
+    return statement.sees("ADD", "ANNOTATIONS", "(") and statement.take("ADD", "ANNOTATIONS")
+
+
+def _take_nested_table(statement: DdlStatement) -> bool:
+    """Take MODIFY NESTED TABLE c RETURN AS VALUE or LOCATOR: what a query gets."""
+    start = statement.position
+    if statement.take("MODIFY", "NESTED", "TABLE") and statement.sees_name():
+        statement.name()
+        if statement.take_any("RETURN AS VALUE", "RETURN AS LOCATOR"):
+            return True
+    statement.back_to(start)
+    return False
+
+
+def _take_new_key(statement: DdlStatement) -> bool:
+    """Take REKEY, which encrypts the encrypted columns with a new key."""
+    if not statement.take("REKEY"):
+        return False
+    if statement.take("USING"):
+        statement.text()
     return True
 
 
@@ -145,12 +175,13 @@ def _take_clustering(statement: DdlStatement) -> bool:
 
 
 def _take_policy(statement: DdlStatement) -> bool:
-    """Take an ILM policy up to the end. Its later actions are DDLs of their own in the redo."""
+    """Take an ILM policy up to the end. Its later actions are DDLs of their own in the redo, but for a compression of rows."""
     return bool(statement.take_any(*POLICY)) and _skip_to_end(statement)
 
 
 def _skip_to_end(statement: DdlStatement) -> bool:
     while not statement.done and not statement.sees("NOLOGGING"):
+        _require_rows(statement)
         statement.skip()
     return True
 
@@ -180,15 +211,16 @@ def _take_large_object(statement: DdlStatement) -> bool:
     start = statement.position
     if not statement.take("MODIFY", "LOB", "("):
         return False
-    statement.name()
+    name = statement.name()
     if not statement.take(")") or not statement.sees("("):
         statement.back_to(start)
         return False
-    take_parameters(statement)
+    take_parameters(statement, [name])
     return True
 
 
 TAKERS: tuple[Callable[[DdlStatement], bool], ...] = (
     _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_cell_memory, _take_named,
     _take_retention, _take_coalesce, _take_clustering, _take_policy, _take_column_annotations, _take_large_object,
+    _take_nested_table, _take_new_key,
 )  # fmt: skip

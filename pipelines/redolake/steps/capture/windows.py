@@ -243,7 +243,9 @@ def not_in_dictionary(table: TableId) -> SchemaConflict:
 
 def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
-    a resumed table continues from its own position, and each row is checked for its key."""
+    a resumed table continues from its own position, and each row is checked for its key.
+
+    A table that was created again is another: its DDL says so in the redo, and logging would not cure that."""
     keys = {name: context.pipeline.table(name).key_policy for name in dictionary}
     whole = need_all_columns(context, dictionary)
     # A table that lost the primary key it is keyed by is held by the DDL that dropped the key.
@@ -255,8 +257,9 @@ def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[
         return  # most tables have their own log groups; only the others need a query of database-wide logging
     wide = read_database_logging(oracle, context.pipeline.source.container)
     live = {entry.table for entry in context.ledger.tables("live")}
+    objects = {name: versions[-1].object_id for name, versions in all_known_versions(context).items()}
     for name, table in checked.items():
-        if name in live and not is_logged[name](wide):
+        if name in live and not is_logged[name](wide) and objects.get(name, 0) in (0, table.object_id):
             cure = logging_cure(table, keys[name], all_columns=name in whole)
             context.ledger.hold(name, not_logged(table, cure, all_columns=name in whole).as_dict())
 

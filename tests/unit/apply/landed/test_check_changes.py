@@ -12,7 +12,7 @@ from redolake.decode.changes import decode_changes
 from redolake.errors import InvariantBroken, RedoNotUnderstood
 from redolake.records.batches.spec import TableTask
 from redolake.values.scn import Scn
-from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.table import Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import insert, redo_batch
 
 VERSION = TableVersion(TableId("S", "T"), Scn(1), 7, 7, (Column(1, "U", OracleType("UROWID"), 1),), (1,), 2)
@@ -39,6 +39,34 @@ def test_another_error_of_a_row_is_cured_by_a_new_snapshot() -> None:
         check_finding(TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,)), found)
 
     assert "unsupported_columns" not in (caught.value.cure or "")
+
+
+LONG = "A_NAME_OF_MORE_THAN_THIRTY_BYTES"
+UNSUPPORTED = "LogMiner cannot show a change of the table (UNSUPPORTED), transaction 1.2.3 SCN 5"
+NAMED_AT_LENGTH = {
+    "a column": (replace(VERSION, columns=(*VERSION.columns, Column(2, LONG, OracleType("DATE"), 2))), LONG, "RENAME COLUMN"),
+    "a column of some characters and more bytes": (
+        replace(VERSION, columns=(*VERSION.columns, Column(2, "Ü" * 16, OracleType("DATE"), 2))), "Ü" * 16, "RENAME COLUMN",
+    ),
+    "a column that is left out": (replace(VERSION, ignored=(IgnoredColumn(2, "excluded", LONG),)), LONG, "RENAME COLUMN"),
+    "the table": (replace(VERSION, renamed_to=TableId("S", LONG)), LONG, "RENAME TO"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED_AT_LENGTH)
+def test_rows_that_logminer_does_not_show_for_a_long_name_say_so(name: str) -> None:
+    version, long, cure = NAMED_AT_LENGTH[name]
+    found = {"code": "RedoNotUnderstood", "what": UNSUPPORTED, "scn": 5, "commit_scn": 6}
+
+    with pytest.raises(RedoNotUnderstood) as caught:
+        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", (VERSION, version)), found)
+    with pytest.raises(RedoNotUnderstood) as without:
+        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", (VERSION,)), found)
+
+    assert f"names over 30 bytes: {long}" in caught.value.what
+    assert cure in (caught.value.cure or "")
+    assert "redolake snapshot S.T --replace" in (caught.value.cure or "")
+    assert "30 bytes" not in str(without.value)
 
 
 TASK = TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,))

@@ -37,6 +37,7 @@ TASK = (
 )
 STACK = "\n\tat org.apache.spark.sql.execution.datasources.FileFormatDataWriter.commit(FileFormatDataWriter.scala:123)\n"
 WRITING = f"{SPARK}: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/t. SQLSTATE: 58030{STACK}Caused by: "
+EOF = f"{SPARK}: EOFException occurred while reading the port number from redolake.job.python_daemon's stdout."
 PYTHON = (
     "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback "
     '(most recent call last):\n  File "/x.py", line 59, in work\n    raise\n'
@@ -128,6 +129,87 @@ TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
     ),
     "a lost executor": (Failed(f"{TASK}ExecutorLostFailure (executor 1 exited caused by one of the running tasks)"), SparkLost),
     "a worker without our package": (Failed(f"{PYTHON}ModuleNotFoundError: No module named 'redolake'"), ConfigurationError),
+    "workers without our package": (
+        Failed(
+            f"{TASK}{SPARK}: \nError from python worker:\n  /usr/bin/python3: Error while finding module specification for "
+            "'redolake.job.python_daemon' (ModuleNotFoundError: No module named 'redolake')\nPYTHONPATH was:\n  /x.zip\n"
+            f"{EOF}{STACK}"
+        ),
+        ConfigurationError,
+    ),
+    "workers with a Python that does not start": (
+        Failed(
+            f"{TASK}{SPARK}: \nError from python worker:\n  Fatal Python error: init_fs_encoding: failed to get the Python "
+            f"codec\n  ModuleNotFoundError: No module named 'encodings'\nPYTHONPATH was:\n  /opt/spark/x.zip\n{EOF}{STACK}"
+        ),
+        ConfigurationError,
+    ),
+    "workers without Python": (
+        Failed(
+            f'{TASK}java.io.IOException: Cannot run program "/opt/venv/bin/python": error=2, No such file or directory{STACK}'
+        ),
+        ConfigurationError,
+    ),
+    "workers whose Python may not be run": (
+        Failed(
+            f'{TASK}java.io.IOException: Cannot run program "/opt/venv/bin/python": Exec failed, error: 13 (Permission denied)'
+            f"{STACK}"
+        ),
+        ConfigurationError,
+    ),
+    "workers with another pyarrow": (
+        Failed(
+            f"{PYTHON}pyspark.errors.exceptions.base.PySparkImportError: [UNSUPPORTED_PACKAGE_VERSION] PyArrow >= 18.0.0 .."
+        ),
+        ConfigurationError,
+    ),
+    "workers with another version of our package": (
+        Failed(f"{PYTHON}AttributeError: Can't get attribute 'work' on <module 'redolake.job.translation' from '/x.py'>"),
+        ConfigurationError,
+    ),
+    "no memory to start Python": (
+        Failed(f'{TASK}java.io.IOException: Cannot run program "python3": error=12, Cannot allocate memory{STACK}'),
+        SparkExhausted,
+    ),
+    "no processes for Python": (
+        Failed(f'{TASK}java.io.IOException: Cannot run program "python3": error=11, Resource temporarily unavailable{STACK}'),
+        SparkExhausted,
+    ),
+    "a daemon that was killed": (Failed(f"{TASK}{EOF}{STACK}"), SparkLost),
+    "kept rows of a lost executor": (
+        Failed(f"{TASK}{SPARK}: [CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_3_1 not found! Either the executor"),
+        SparkLost,
+    ),
+    "a lost broadcast": (
+        Failed(f"{TASK}{SPARK}: [INTERNAL_ERROR_BROADCAST] Failed to get broadcast_12_piece0 of broadcast_12 SQLSTATE: XX000"),
+        SparkLost,
+    ),
+    "an indeterminate stage": (
+        Failed(
+            f"{SPARK}: Job aborted due to stage failure: A shuffle map stage with indeterminate output was failed and retried"
+        ),
+        SparkLost,
+    ),
+    "too many lost executors": (
+        Failed(f"{SPARK}: Job aborted due to stage failure: Max number of executor failures (4) reached"),
+        SparkLost,
+    ),
+    "an unknown loss of Spark's own": (
+        Failed(
+            f"{TASK}{SPARK}: Exception thrown in awaitResult: {STACK}Caused by: {SPARK}: Could not find BlockManagerMaster."
+        ),
+        SparkLost,
+    ),
+    "a slow broadcast": (
+        Failed(f"{SPARK}: Could not execute broadcast in 300 secs. You can increase the timeout"),
+        SparkExhausted,
+    ),
+    "a result beyond its limit": (
+        Failed(
+            f"{SPARK}: Job aborted due to stage failure: Total size of serialized results of 9 tasks (2.0 GiB) is bigger than"
+        ),
+        SparkExhausted,
+    ),
     "another writer": (
         Failed("io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND] Files were added"),
         Transient,
@@ -167,6 +249,22 @@ TROUBLES_OVER_CONNECT: dict[str, tuple[Exception, type[RedolakeError]]] = {
         connect.UnknownException("unable to create native thread", reason="java.lang.OutOfMemoryError"),
         SparkExhausted,
     ),
+    "workers without our package": (
+        connect.SparkException(
+            "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 in stage "
+            f"1.0 (TID 4) (192.0.2.2 executor 0): {SPARK}: \nError from python worker:\n  /usr/bin/python3: No module named "
+            f"redolake\nPYTHONPATH was:\n  /x.zip\n{EOF}\n{AT}",
+            server_stacktrace=f"{SPARK}\n{AT}",
+        ),
+        ConfigurationError,
+    ),
+    "kept rows of a lost executor": (
+        connect.SparkException(
+            "[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_3_1 not found!",
+            errorClass="CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
+        ),
+        SparkLost,
+    ),
     "in a worker": (
         connect.PythonException(
             message="\n  An exception was thrown from the Python worker. Please see the stack trace below.\nTraceback (most "
@@ -193,6 +291,14 @@ def test_a_full_lake_says_what_to_do(words: str) -> None:
     assert "free space" in error.cure
 
 
+def test_workers_without_the_package_are_named_by_their_interpreters_words() -> None:
+    error = raised_for(TROUBLES["workers without our package"][0])
+
+    assert isinstance(error, ConfigurationError)
+    assert "(ModuleNotFoundError: No module named 'redolake')" in error.what
+    assert "install the same Redolake" in error.cure
+
+
 TRACE_IN_A_VALUE = "x\nCaused by: java.io.IOException: No space left on device\njava.lang.OutOfMemoryError: Java heap space"
 OF_ONE_TABLE: dict[str, Exception] = {
     "a value that looks like trouble": Failed(
@@ -209,6 +315,14 @@ OF_ONE_TABLE: dict[str, Exception] = {
     "a damaged file": Failed(f"{WRITING}java.lang.RuntimeException: x.parquet is not a Parquet file{STACK}"),
     "a deep expression": Failed(f"java.lang.StackOverflowError{STACK}"),
     "a value beyond any memory": Failed(f"{TASK}java.lang.OutOfMemoryError: Requested array size exceeds VM limit{STACK}"),
+    "a mistake of Spark's in a plan": Failed(f"{SPARK}: [INTERNAL_ERROR] The Spark SQL phase optimization failed{STACK}"),
+    "a value that looks like a worker's words": Failed(
+        f"{TASK}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value 'x\n{EOF}\nError from python "
+        "worker:\n  No module named x\nPYTHONPATH was:\n' cannot be cast"
+    ),
+    "a worker that cannot read a row": Failed(
+        f"{PYTHON}AttributeError: 'NoneType' object has no attribute 'x'\n SQLSTATE: 38000"
+    ),
     "an error of ours": ValueError("No space left on device"),
     "a value, over Connect": connect.NumberFormatException(
         f"[CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' of the type \"STRING\" cannot be cast",
