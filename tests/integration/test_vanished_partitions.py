@@ -30,6 +30,7 @@ ENDS = {
     "purged with its table": (*INTO_NEW, "DROP TABLE {t} PURGE"),
     "dropped with its table": (*INTO_NEW, "DROP TABLE {t}"),
 }  # fmt: skip
+BUILD = "BEGIN DBMS_LOGMNR_D.BUILD(OPTIONS => DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
 KEEPS = {"on_ddl": {"drop_partition": "keep", "drop_table": "keep"}}
 
 
@@ -168,3 +169,34 @@ def test_a_held_table_is_read_again_where_the_policy_says_so(shop: Shop, lake: P
     caught_up(shop, pipeline, NO_SPARK)
     assert held(pipeline) == {}
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+@pytest.mark.parametrize("rename", ["RENAME t_new TO t", "ALTER TABLE shop.t_new RENAME TO t"])
+@pytest.mark.parametrize("partitions", ["", BY_K])
+def test_a_table_that_gets_the_name_of_a_dropped_one_holds_it_in_the_same_window(
+    shop: Shop, lake: PlainLake, rename: str, partitions: str
+) -> None:
+    pipeline = loaded(shop, **KEEPS)
+    shop.run_sql(*created("t_new", partitions), "INSERT INTO t_new SELECT * FROM t", "DROP TABLE t", rename)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+@pytest.mark.parametrize("way", ["a dictionary in the redo", "a wide window", "history"])
+def test_no_other_way_to_capture_passes_over_such_rows(shop: Shop, lake: PlainLake, way: str) -> None:
+    settings: dict[str, Any] = {"history": "changes"} if way == "history" else {}
+    if way == "a dictionary in the redo":
+        shop.run_sql(BUILD, user="SYS")
+        shop.switch_logs()
+        shop.switch_logs()
+        settings = {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
+    pipeline = loaded(shop, **settings)
+    run(shop, "t", MERGED)
+    caught_up(shop, pipeline, NO_SPARK)
+    if list(held(pipeline)) != ["SHOP.T"]:
+        assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")

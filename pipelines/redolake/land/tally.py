@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from redolake.errors import InvariantBroken
-from redolake.land.ddl_text import cascading_sources, table_of_user, tables_in_text
+from redolake.land.ddl_text import cascading_sources, new_name, table_of_user, tables_in_text
 from redolake.land.quote_marks import Flags, quote_marks
 from redolake.records.windows import PERHAPS, DdlRow, LogIdentity, LogTally, UnknownObject
 from redolake.values.combinations import Numbers, combinations
@@ -157,7 +157,12 @@ class Tally:
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
             ddl, label = _ddl_row(row), labels[place]
-            named = [pair for pair in tables_in_text(row, self._in_texts) if label != f"{self._in_texts[pair]} ddl"]
+            in_text = tables_in_text(row, self._in_texts)
+            named = [pair for pair in in_text if label != f"{self._in_texts[pair]} ddl"]
+            got = new_name(ddl.sql) if label is not None else None
+            for owner, name in in_text:  # the dictionary of today has the object under the name that it got
+                if name == got and (owner, name) not in named:
+                    ddl = replace(ddl, owner=owner, table=name)
             is_named = not UNRESOLVED_NAME.search(f"{ddl.owner}\0{ddl.table}") and ddl.owner and ddl.table
             if label is None and not named and is_named:
                 self.others_objects.add(ddl.object_id)
