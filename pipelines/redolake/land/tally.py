@@ -163,6 +163,7 @@ class Tally:
             for owner, name in in_text:  # the dictionary of today has the object under the name that it got
                 if name == got and (owner, name) not in named:
                     ddl = replace(ddl, owner=owner, table=name)
+            named = [pair for pair in named if pair[1] != got]  # a captured table keeps its entry under its new name
             is_named = not UNRESOLVED_NAME.search(f"{ddl.owner}\0{ddl.table}") and ddl.owner and ddl.table
             if label is None and not named and is_named:
                 self.others_objects.add(ddl.object_id)
