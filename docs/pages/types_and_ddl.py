@@ -72,7 +72,26 @@ AFTER = """
   with the table as it is now.
 
 Any other statement holds the table. All tested statements: [DDL test cases](ddl-cases.md).
+
+### Partitions that came and went
+
+Oracle makes a partition for a row (interval, automatic list), and a job merges, splits or drops it soon after. If that happens between two
+readings of the dictionary, LogMiner shows the changes as those of `UNKNOWN.OBJ# n`. No reading says whose they are.
+
+| Changes of an object that LogMiner did not resolve | Outcome |
+|---|---|
+| A reading of the dictionary, older or newer, names the object | it is that table's |
+| A DDL in the redo names the object as a table that is not captured (CREATE, DROP) | nothing is to be done |
+| A reading between two of its changes describes the table without it | it is not this table's |
+| It is in the recycle bin, and the table is not | it is not this table's |
+| Any other, and the table has or had partitions | held, before the window; `unknown_ddl: resnapshot` reads the table again |
+| Any other, and the table has no partitions | it is not this table's |
+
+`drop_partition: keep` and `drop_table: keep` do not change this: the rows of such a partition could not be kept.
+A table that is not captured can cause such a hold too, if its partitions come and go.
+Windows that an older version has landed do not record such objects; `redolake remine WINDOW --replace` does.
 """
+ENDS_PARTITIONS = "SPLIT, MERGE, COALESCE PARTITION"
 LONG = """\
 # DDL test cases
 
@@ -198,10 +217,15 @@ MATRIX = {
     "FLASHBACK TABLE TO BEFORE DROP": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
-    "ADD, MOVE, SPLIT, MERGE, COALESCE, RENAME PARTITION (some are held if ROWID is the key)": (
+    "ADD, MOVE, RENAME PARTITION (some are held if ROWID is the key)": (
         "ALTER TABLE orders ADD PARTITION p9 VALUES LESS THAN (9)",
-        "ALTER TABLE orders SPLIT PARTITION p9 AT (8) INTO (PARTITION p8, PARTITION p9)",
         "ALTER TABLE orders MOVE PARTITION p1",
+        "ALTER TABLE orders RENAME PARTITION p1 TO p2",
+    ),
+    "SPLIT, MERGE, COALESCE PARTITION (held if ROWID is the key)": (
+        "ALTER TABLE orders SPLIT PARTITION p9 AT (8) INTO (PARTITION p8, PARTITION p9)",
+        "ALTER TABLE orders MERGE PARTITIONS p1, p2 INTO PARTITION p3",
+        "ALTER TABLE orders COALESCE PARTITION",
     ),
     "MODIFY PARTITION: list values, local indexes, READ ONLY, storage; SHRINK (held if ROWID is the key)": (
         "ALTER TABLE orders MODIFY PARTITION p1 ADD VALUES ('X')",
@@ -350,7 +374,8 @@ def agreed(title: str, statements: tuple[str, ...]) -> str:
     }
     if len(outcomes) != 1:
         raise ValueError(f"the statements of {title!r} have several outcomes: {outcomes}")
-    return {"held": "held", "no": "no effect"}.get(outcomes.pop(), "**followed**")
+    found = {"held": "held", "no": "no effect"}.get(outcomes.pop(), "**followed**")
+    return f"{found}, or [held](#partitions-that-came-and-went)" if title.startswith(ENDS_PARTITIONS) else found
 
 
 def long_page() -> str:

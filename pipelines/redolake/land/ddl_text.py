@@ -2,6 +2,7 @@
 
 TRUNCATE .. CASCADE removes the rows of referencing tables. DROP PARTITION removes those of tables that are partitioned by
 reference; SPLIT, MERGE, COALESCE and ADD, of a hash, give theirs new ROWIDs. The only redo row is that of the first table.
+RENAME gives a table the name of another one that was dropped; its only redo row has the old name.
 EXCHANGE PARTITION moves the rows of a table to a partition of another one; its only redo row names the partitioned table.
 DROP USER drops a schema's tables, TRUNCATE CLUSTER empties those of a cluster, and FLASHBACK TABLE may list several.
 LogMiner shows a DDL without name and number when its object no longer exists.
@@ -43,6 +44,11 @@ _CASCADES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _RENAMED = re.compile(rf"\bTO\s+{_TABLE}[\s;\0]*$", re.IGNORECASE)
+_GETS_NAME = re.compile(
+    rf"\s*(?:RENAME\s+{_NAME}|ALTER\s+TABLE\s+{_EXISTS}{_TABLE}\s+RENAME"
+    rf"|FLASHBACK\s+TABLE\s+{_TABLE}\s+TO\s+BEFORE\s+DROP\s+RENAME)\s+TO\s+{_NAME}[\s;\0]*$",
+    re.IGNORECASE,
+)
 # ADD of a partition with VALUES moves no row; Oracle itself adds such partitions all the time.
 _WITH_VALUES = rf"\s+(?:SUB)?PARTITION\s+(?:{_NAME}\s+)?VALUES\b"
 _OF_PARTITION = rf"(?:MODIFY\s+PARTITION\s+(?:FOR\s*\([^)]*\)|{_NAME})\s+)?"
@@ -172,6 +178,10 @@ def _named_tables(statement: _Statement, row: Mapping[str, Any]) -> Iterator[tup
     if exchanged is not None:
         first, (owner, name) = statement.table(*exchanged.groups()[:2]), statement.table(exchanged[3], exchanged[4])
         yield owner or (None if first[0] else _owner_of(row)), name
+    renamed = _GETS_NAME.match(statement.text)
+    if renamed is not None:  # the table keeps its owner
+        owner = renamed[2] if renamed[3] else renamed[4] if renamed[5] else None
+        yield _owner_of(row) or (None if owner is None else statement.name(owner)), statement.name(renamed[6])
     own = _OBJECT.match(statement.text) if is_nameless(row) else None
     if own is not None:
         owner, name = statement.table(*own.groups())

@@ -39,6 +39,11 @@ class ReadDictionary:
         scn = Scn(self.later.get(str(table), self.scn))
         return None if found is None else replace(found, scn_before=scn, scn_after=scn)
 
+    def object_ids(self) -> set[int]:
+        """Return the ids of all tables that the reading describes, and of their partitions."""
+        found = self._tables.values()
+        return {number for one in found for number in (one.object_id, *(part.object_id for part in one.parts))}
+
     def lookup_name(self, table: TableId) -> TableId:
         """Return the name under which the reading looked for the table."""
         return TableId.parse(self.renamed[str(table)]) if str(table) in self.renamed else table
@@ -179,6 +184,12 @@ class Readings:
         """Return the description of the table in the very first reading after an SCN; None if that reading lacks it."""
         position = next(iter(self._after(resetlogs_id, scn)), None)
         return None if position is None else self._dictionary.at(position).table(table)
+
+    def object_ids(self, resetlogs_id: int, start: int) -> set[int]:
+        """Return the ids that any table or partition had in the readings from an SCN on, and in the last one before it."""
+        before = next(self.newest_first(resetlogs_id, 0, start), None)
+        read = (*self.newest_first(resetlogs_id, start), *(() if before is None else (before,)))
+        return set[int]().union(*(reading.object_ids() for reading in read))
 
     def last_before(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
         """Return the last description of the table that was read at or before an SCN, in the incarnation or a later one."""

@@ -1,8 +1,8 @@
 """Counts and hashes of redo rows: the part of a manifest that is equal on every run.
 
-Rows that LogMiner could not resolve to a captured table are only counted: when a table is dropped between two
+Rows that LogMiner could not resolve to a captured table are no part of it: when a table is dropped between two
 runs, LogMiner shows its rows as `OBJ# n`, and the identity must not depend on that. So an object id takes precedence over a
-name.
+name. Their objects are recorded beside it: reconcile/unknown_objects.py asks whose they may be.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from redolake.errors import InvariantBroken
-from redolake.land.ddl_text import cascading_sources, table_of_user, tables_in_text
+from redolake.land.ddl_text import cascading_sources, new_name, table_of_user, tables_in_text
 from redolake.land.quote_marks import Flags, quote_marks
-from redolake.records.windows import PERHAPS, DdlRow, LogIdentity, LogTally
+from redolake.records.windows import PERHAPS, DdlRow, LogIdentity, LogTally, UnknownObject
 from redolake.values.combinations import Numbers, combinations
-from redolake.values.redo import CHANGES, LogFile, Operation, Slice
+from redolake.values.logminer import Mined
+from redolake.values.redo import CHANGES, CONTROL, LogFile, Operation, Slice
 from redolake.values.table import NOT_RENAMED, Renamed, TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
@@ -31,6 +32,7 @@ SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or
 # in one way only, so no possessive quantifier is needed: Python before 3.11.5 matches those wrongly (python/cpython#106052).
 DOUBLED = re.compile(r"""[^'"]*(?:(?:"[^"]*"|(?:(?<!\w)|(?<=\bN))'[^']*(?:''[^']*)*'(?!['\w]))[^'"]*)*""")
 UNRESOLVED_NAME = re.compile("^UNKNOWN\0|\0(OBJ# |BIN[$])")  # owner and name
+RECYCLED = "BIN$"
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 REPEATED = CANONICAL[3:]  # their values are those of many rows
 KIND = ("seg_owner", "table_name", "object_id", "operation", "operation_code")  # the fields of _Kind
@@ -79,6 +81,8 @@ class Tally:
         self.single_quote_count = 0  # captured changes
         self.doubtful_quotes: Counter[str] = Counter()  # captured changes by table
         self.other_names: defaultdict[str, set[str]] = defaultdict(set)  # of changes, by the table that has their object id
+        self.unknown_objects: dict[int, UnknownObject] = {}  # with changes, and no table that is known
+        self.others_objects: set[int] = set()  # that DDL shows as tables which are not captured
 
     def add(self, rows: pa.RecordBatch) -> None:
         self.row_count += rows.num_rows
@@ -92,6 +96,9 @@ class Tally:
         for label, count in zip(labels, np.bincount(numbers).tolist(), strict=True):
             if label is not None:
                 self.counts[label] += count
+        for number, kind in enumerate(kinds):
+            if labels[number] is None and is_unknown(kind):
+                self._add_unknown(kind, rows["scn"].filter(pa.array(numbers == number)))
         is_counted = np.array([label is not None for label in labels])[numbers]
         if any(kind.code == Operation.DDL for kind in kinds):
             self._add_ddl(rows, [labels[number] for number in numbers], is_counted)
@@ -121,6 +128,13 @@ class Tally:
         if (kind.owner, kind.table) != (own.owner, own.name) and not UNRESOLVED_NAME.search(f"{kind.owner}\0{kind.table}"):
             self.other_names[str(table)].add(str(TableId(kind.owner, kind.table)))
 
+    def _add_unknown(self, kind: _Kind, scns: pa.Array) -> None:
+        ends, number = pc.min_max(scns).as_py(), _number_of(kind)
+        in_bin = (kind.table or "").startswith(RECYCLED)
+        found = UnknownObject(number, len(scns), int(ends["min"]), int(ends["max"]), in_bin)
+        known = self.unknown_objects.get(number)
+        self.unknown_objects[number] = found if known is None else known.joined(found)
+
     def _count_quotes(self, texts: pa.Array, kinds: Sequence[_Kind], labels: Sequence[str | None], numbers: Numbers) -> None:
         tables = [
             label.rpartition(" ")[0] if label is not None and kind.code in CHANGES else None
@@ -143,7 +157,16 @@ class Tally:
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
             ddl, label = _ddl_row(row), labels[place]
-            named = [pair for pair in tables_in_text(row, self._in_texts) if label != f"{self._in_texts[pair]} ddl"]
+            in_text = tables_in_text(row, self._in_texts)
+            named = [pair for pair in in_text if label != f"{self._in_texts[pair]} ddl"]
+            got = new_name(ddl.sql) if label is not None else None
+            for owner, name in in_text:  # the dictionary of today has the object under the name that it got
+                if name == got and (owner, name) not in named:
+                    ddl = replace(ddl, owner=owner, table=name)
+            named = [pair for pair in named if pair[1] != got]  # a captured table keeps its entry under its new name
+            is_named = not UNRESOLVED_NAME.search(f"{ddl.owner}\0{ddl.table}") and ddl.owner and ddl.table
+            if label is None and not named and is_named:
+                self.others_objects.add(ddl.object_id)
             sources = cascading_sources(row, {owner for owner, _ in self._in_texts})
             own = [replace(ddl, owner=owner, table=name) for owner, name in named]
             if label is not None:
@@ -179,6 +202,20 @@ class Tally:
         return tuple(
             LogTally(log_identity(g), self._rows[g.sequence], self._hashes[g.sequence].hexdigest()) for g in self._logs
         )
+
+
+def is_unknown(kind: _Kind) -> bool:
+    """Return whether LogMiner did not resolve the object of a change, or found it in the recycle bin."""
+    is_change = kind.code is not None and kind.code not in CONTROL and kind.code != Mined.INTERNAL
+    return is_change and (
+        kind.owner is None or kind.table is None or UNRESOLVED_NAME.search(f"{kind.owner}\0{kind.table}") is not None
+    )
+
+
+def _number_of(kind: _Kind) -> int:
+    """Return the object's number, which its name has too; 0 if neither does."""
+    named = re.fullmatch(r"OBJ# (\d+)", kind.table or "")
+    return kind.object_id or (int(named[1]) if named is not None else 0)
 
 
 def _text(values: pa.Array) -> pa.Array:

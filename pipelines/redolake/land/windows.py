@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -26,8 +26,10 @@ from redolake.records.file_digest import Digests, FileDigest
 from redolake.records.windows import (
     DOUBTFUL_QUOTE_ROWS,
     OTHER_NAMES,
+    OTHERS_OBJECTS,
     SINGLE_QUOTE_ROWS,
     SINGLE_QUOTES_KNOWN,
+    UNKNOWN_OBJECTS,
     RereadRows,
     SliceRecord,
     WholeTable,
@@ -102,6 +104,8 @@ class Windows:
             SINGLE_QUOTE_ROWS: tally.single_quote_count,
             DOUBTFUL_QUOTE_ROWS: dict(sorted(tally.doubtful_quotes.items())),
             OTHER_NAMES: {table: sorted(names) for table, names in sorted(tally.other_names.items())},
+            UNKNOWN_OBJECTS: [list(astuple(one)) for _, one in sorted(tally.unknown_objects.items())],
+            OTHERS_OBJECTS: sorted(tally.others_objects),
         }
         if tally.single_quote_count:
             log.warning(

@@ -18,6 +18,7 @@ from redolake.reconcile.chosen_columns import choice_conflict, chosen_columns, r
 from redolake.reconcile.mappings import mapping_conflict, with_mapping
 from redolake.reconcile.redefined import find_redefinition
 from redolake.reconcile.truncated_by_parents import described_parents, find_truncations
+from redolake.reconcile.unknown_objects import find_unknown_object
 from redolake.reconcile.version_conflicts import (
     dictionary_conflict,
     doubtful_ddl,
@@ -185,6 +186,7 @@ def history(
     conflict = (
         doubtful_ddl(table, rows, {window.doubtful_scn for window in windows}, ids, names)
         or unseen_partitions(derived, readings, resetlogs_id)
+        or find_unknown_object(context, known[0], windows, readings, ids, derived.versions[-1].dropped_at)
         or conflict
     )
     names |= {context.pipeline.table(table).in_oracle}

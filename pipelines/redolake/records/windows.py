@@ -85,6 +85,24 @@ SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its r
 SINGLE_QUOTES_KNOWN = "single_quotes"  # in the circumstance of a window: this one, or one before it, has such rows
 DOUBTFUL_QUOTE_ROWS = "doubtful_quote_rows"  # rows with quotes side by side, by table: they are doubled, or single ones
 OTHER_NAMES = "other_names"  # by table: names that LogMiner gave to rows of its objects, other than its own
+UNKNOWN_OBJECTS = "unknown_objects"  # that have changes, and that LogMiner resolved to no table
+OTHERS_OBJECTS = "others_objects"  # the ids of objects of which DDL shows that they are tables that are not captured
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownObject:
+    """An object that LogMiner did not resolve, or found in the recycle bin: how many changes it has, and their SCNs. `number`
+    is 0 for all whose number is not in the redo."""
+
+    number: int
+    changes: int
+    first: int
+    last: int
+    in_bin: bool = False
+
+    def joined(self, other: UnknownObject) -> UnknownObject:
+        first, last = min(self.first, other.first), max(self.last, other.last)
+        return UnknownObject(self.number, self.changes + other.changes, first, last, self.in_bin and other.in_bin)
 
 
 def doubtful_quote_rows(manifest: WindowManifest) -> dict[str, int]:
@@ -111,6 +129,19 @@ def other_names(manifest: WindowManifest, table: TableId) -> set[TableId]:
     """Return the names that rows of the table's objects have, other than its own."""
     slices: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = manifest.circumstance.get("slices", {})
     return {TableId.parse(name) for facts in slices.values() for name in facts.get(OTHER_NAMES, {}).get(str(table), ())}
+
+
+def unknown_objects(manifest: WindowManifest) -> list[UnknownObject]:
+    """Return the objects with changes that LogMiner resolved to no table. A window of an older Redolake names none."""
+    slices: Mapping[str, Mapping[str, list[list[int]]]] = manifest.circumstance.get("slices", {})
+    found = [one for facts in slices.values() for one in facts.get(UNKNOWN_OBJECTS, ())]
+    return [UnknownObject(one[0], one[1], one[2], one[3], bool(one[4])) for one in found]
+
+
+def others_objects(manifest: WindowManifest) -> set[int]:
+    """Return the ids of objects of which DDL of the window shows that they are tables that are not captured."""
+    slices: Mapping[str, Mapping[str, list[int]]] = manifest.circumstance.get("slices", {})
+    return {number for facts in slices.values() for number in facts.get(OTHERS_OBJECTS, ())}
 
 
 @dataclass(frozen=True, slots=True)

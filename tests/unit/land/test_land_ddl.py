@@ -48,6 +48,11 @@ CASES = {
     "text that ends with a NUL byte": (NOBODYS, "truncate table orders\0", [ORDERS, OTHERS_ORDERS]),
     "a name with a letter without a capital": (NOBODYS, "truncate table shop.straße", [STREET]),
     "a table that may exist already": (NOBODYS, "create table if not exists orders (id number)", [ORDERS, OTHERS_ORDERS]),
+    "another table that gets its name": (OTHERS, "rename sales to orders", [ORDERS]),
+    "another table that gets its name by ALTER": (OTHERS, 'ALTER TABLE shop.sales RENAME TO "ORDERS"', [ORDERS]),
+    "another table out of the recycle bin": (OTHERS, "flashback table sales to before drop rename to orders", [ORDERS]),
+    "a column that gets its name": (OTHERS, "alter table sales rename column a to orders", []),
+    "a partition that gets its name": (OTHERS, "alter table sales rename partition p to orders", []),
     "a nameless grant": (NOBODYS, "grant select on orders to somebody", []),
 }  # fmt: skip
 

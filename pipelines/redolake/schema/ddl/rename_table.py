@@ -16,6 +16,8 @@ from redolake.values.table import TableId, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if _names_another(statement, version):
+        raise statement.refuse("another table was renamed to the name of the table", "recreate")
     if statement.from_start().take("RENAME"):
         statement.need_name_of_table()
         statement.need("TO")
@@ -25,6 +27,22 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.done:
         raise statement.not_understood()
     return Effect(give_name(statement, version, new))
+
+
+def _names_another(statement: DdlStatement, version: TableVersion) -> bool:
+    """Return whether the statement gives the table's name to another table, as after a DROP of this one."""
+    if statement.row.object_id in (version.object_id, *version.object_ids):
+        return False
+    if statement.from_start().take("RENAME"):
+        _, old = statement.qualified_name()
+    elif statement.take("ALTER", "TABLE"):
+        statement.take("IF", "EXISTS")
+        _, old = statement.qualified_name()
+        if not statement.take("RENAME"):
+            return False
+    else:
+        return False
+    return old != version.in_oracle.name and statement.take("TO") and statement.name() == version.in_oracle.name
 
 
 def give_name(statement: DdlStatement, version: TableVersion, new: TableId) -> TableVersion:

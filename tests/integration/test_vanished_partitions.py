@@ -1,0 +1,202 @@
+"""Rows of partitions that came and went between two readings of the dictionary. Without Spark and Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redolake import steps
+from redolake.config import Pipeline
+from tests.fixtures.shop import Shop, open_shop
+from tests.integration.test_pipeline import caught_up
+from tests.references.plain_lake import PlainLake
+
+NO_SPARK = "no Spark"
+BY_K = "PARTITION BY RANGE (k) INTERVAL (100) (PARTITION p1 VALUES LESS THAN (100)) ENABLE ROW MOVEMENT"
+INTO_NEW = ("UPDATE {t} SET k = 110 WHERE id = 1", "INSERT INTO {t} VALUES (3, 120, 'new')")
+# Each makes a partition, changes rows in it, and ends it.
+MERGED = (*INTO_NEW, "ALTER TABLE {t} MERGE PARTITIONS p1, {made} INTO PARTITION pm")
+SPLIT = (*INTO_NEW, "ALTER TABLE {t} SPLIT PARTITION {made} AT (115) INTO (PARTITION low, PARTITION high)")
+ENDS = {
+    "merged": MERGED,
+    "split": SPLIT,
+    "split, changed and merged": (
+        *SPLIT, "INSERT INTO {t} VALUES (4, 111, 'between')", "ALTER TABLE {t} MERGE PARTITIONS low, high INTO PARTITION all_",
+    ),
+    "dropped": (*INTO_NEW, "ALTER TABLE {t} DROP PARTITION {made}"),
+    "purged with its table": (*INTO_NEW, "DROP TABLE {t} PURGE"),
+    "dropped with its table": (*INTO_NEW, "DROP TABLE {t}"),
+}  # fmt: skip
+BUILD = "BEGIN DBMS_LOGMNR_D.BUILD(OPTIONS => DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
+KEEPS = {"on_ddl": {"drop_partition": "keep", "drop_table": "keep"}}
+
+
+@pytest.fixture
+def lake() -> Iterator[PlainLake]:
+    """Replace Spark's job; what the steps get as a session is never used."""
+    found = PlainLake(replays=True)
+    with found.in_place_of_spark():
+        yield found
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    with open_shop(tmp_path) as opened:
+        yield opened
+
+
+def created(name: str, partitions: str = "") -> tuple[str, str]:
+    return (
+        f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, k NUMBER(9), a VARCHAR2(30)) {partitions}",
+        f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+
+
+def loaded(shop: Shop, **settings: Any) -> Pipeline:
+    """Return a pipeline with a partitioned table and a plain one, loaded and caught up."""
+    for name, partitions in (("t", BY_K), ("plain", "")):
+        shop.run_sql(*created(name, partitions), *(f"INSERT INTO {name} VALUES ({n}, {n}, 'old')" for n in (1, 2)))
+    pipeline = shop.pipeline(**{"tables": ["SHOP.T", "SHOP.PLAIN"], **settings})
+    steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    return pipeline
+
+
+def run(shop: Shop, table: str, statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        made = newest_partition(shop, table) if "{made}" in statement else ""
+        shop.run_sql(statement.format(t=table, made=made))
+
+
+def newest_partition(shop: Shop, table: str) -> str:
+    query = "SELECT partition_name FROM user_tab_partitions WHERE table_name = :1 ORDER BY partition_position"
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute(query, [table.upper()])
+        return str(cursor.fetchall()[-1][0])
+
+
+def held(pipeline: Pipeline) -> dict[str, str]:
+    return {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.error}
+
+
+def rows_of_source(shop: Shop, table: str) -> dict[int, tuple[Any, ...]]:
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, k, a FROM {table}")
+        return {key: (str(k), a) for key, k, a in cursor.fetchall()}
+
+
+def rows(lake: PlainLake, pipeline: Pipeline, name: str) -> dict[int, tuple[Any, ...]]:
+    return {int(key): (str(k), a) for key, k, a in lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values()}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_rows_of_a_partition_that_no_reading_knows_hold_the_table_that_may_own_them(
+    shop: Shop, lake: PlainLake, how: str
+) -> None:
+    pipeline = loaded(shop, **KEEPS)
+    run(shop, "t", ENDS[how])
+    shop.run_sql("INSERT INTO plain VALUES (3, 3, 'after')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert "no reading of the dictionary knows" in held(pipeline)["SHOP.T"]
+    assert rows(lake, pipeline, "t") == {1: ("1", "old"), 2: ("2", "old")}
+    assert 3 in rows(lake, pipeline, "plain")
+    if "table" in how:
+        return
+
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+def test_a_table_whose_partition_ended_after_the_window_of_its_rows_is_held(shop: Shop, lake: PlainLake) -> None:
+    """While capture stands still, the redo of rows and DDL is archived; one window ends between them."""
+    pipeline = loaded(shop, window={"max_bytes": "1KiB", "slice_bytes": "1KiB"})
+    run(shop, "t", INTO_NEW)
+    shop.switch_logs()
+    run(shop, "t", MERGED[-1:])
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert rows(lake, pipeline, "t") == {1: ("1", "old"), 2: ("2", "old")}
+
+
+@pytest.mark.parametrize("ending", ["DROP TABLE {t} PURGE", "DROP TABLE {t}", "TRUNCATE TABLE {t}"])
+def test_tables_that_are_not_captured_come_and_go_without_a_hold(shop: Shop, lake: PlainLake, ending: str) -> None:
+    pipeline = loaded(shop)
+    staged = ("INSERT INTO stage VALUES (1, 1, 'staged')", ending.format(t="stage"))
+    shop.run_sql(*created("stage"), *staged[:1], "INSERT INTO t VALUES (3, 3, 'beside')", *staged[1:])
+    if ending.startswith("DROP"):  # once more, the CREATE in an earlier window than the rows
+        shop.run_sql(*created("stage"))
+        shop.switch_logs()
+        shop.run_sql(*staged[:1])
+        shop.switch_logs()
+        shop.run_sql(*staged[1:])
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+def test_rows_of_anothers_unknown_partition_hold_no_table_that_cannot_own_them(shop: Shop, lake: PlainLake) -> None:
+    """A table without partitions never owns them, nor does one that a reading describes without the object in between."""
+    pipeline = loaded(shop, tables=["SHOP.PLAIN"])
+    shop.run_sql(*created("stage", BY_K), "INSERT INTO stage VALUES (1, 5, 'staged')")
+    run(shop, "stage", MERGED)
+    shop.run_sql("DROP TABLE stage", "INSERT INTO plain VALUES (3, 3, 'after')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "plain") == rows_of_source(shop, "plain")
+
+
+def test_a_dropped_table_that_is_kept_is_not_held_for_what_comes_after_its_drop(shop: Shop, lake: PlainLake) -> None:
+    pipeline = loaded(shop, **KEEPS)
+    shop.run_sql("DROP TABLE t")
+    caught_up(shop, pipeline, NO_SPARK)
+    shop.run_sql(*created("stage", BY_K), "INSERT INTO stage VALUES (1, 5, 'staged')")
+    run(shop, "stage", MERGED)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+
+
+def test_a_held_table_is_read_again_where_the_policy_says_so(shop: Shop, lake: PlainLake) -> None:
+    pipeline = loaded(shop, on_ddl={"unknown_ddl": "resnapshot"})
+    run(shop, "t", MERGED)
+    caught_up(shop, pipeline, NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+@pytest.mark.parametrize("rename", ["RENAME t_new TO t", "ALTER TABLE shop.t_new RENAME TO t"])
+@pytest.mark.parametrize("partitions", ["", BY_K])
+def test_a_table_that_gets_the_name_of_a_dropped_one_holds_it_in_the_same_window(
+    shop: Shop, lake: PlainLake, rename: str, partitions: str
+) -> None:
+    pipeline = loaded(shop, **KEEPS)
+    shop.run_sql(*created("t_new", partitions), "INSERT INTO t_new SELECT * FROM t", "DROP TABLE t", rename)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+@pytest.mark.parametrize("way", ["a dictionary in the redo", "a wide window", "history"])
+def test_no_other_way_to_capture_passes_over_such_rows(shop: Shop, lake: PlainLake, way: str) -> None:
+    settings: dict[str, Any] = {"history": "changes"} if way == "history" else {}
+    if way == "a dictionary in the redo":
+        shop.run_sql(BUILD, user="SYS")
+        shop.switch_logs()
+        shop.switch_logs()
+        settings = {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
+    pipeline = loaded(shop, **settings)
+    run(shop, "t", MERGED)
+    caught_up(shop, pipeline, NO_SPARK)
+    if list(held(pipeline)) != ["SHOP.T"]:
+        assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
