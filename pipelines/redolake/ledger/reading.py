@@ -173,11 +173,11 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
             for row in connection.execute(rows(t.decisions).order_by(t.decisions.c.number.desc()).limit(DECISIONS_SHOWN))
         ),
         facts=facts,
-        dropped_at=_dropped_at(connection, pipeline),
+        dropped_at=_dropped_scns(connection, pipeline),
     )
 
 
-def _dropped_at(connection: Connection, pipeline: str) -> dict[TableId, int]:
+def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
     """Return the SCN of the DROP of each table whose newest version is a dropped one."""
     v = t.table_versions.c
     newest = select(v.owner, v.table_name, func.max(v.from_scn).label("from_scn")).where(v.pipeline == pipeline)
