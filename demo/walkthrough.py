@@ -146,7 +146,7 @@ class Walkthrough:
             self.archive_logs()
             self.print_windows(pipeline)
             found = steps.read_status(pipeline)
-            if not landed and found.landed_to_scn is not None and found.landed_to_scn > scn:
+            if not landed and found.landed_to_scn is not None and found.landed_to_scn >= scn:
                 landed = True
                 self.say(f"SCN {scn} is landed; capture is paused")
                 api.pause(f"{PIPELINE}_capture")

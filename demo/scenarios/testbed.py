@@ -196,8 +196,8 @@ class Testbed:
         return reported
 
     def landed_scn(self) -> int:
-        """Return the SCN up to which redo is landed."""
-        return int(steps.read_status(self.pipeline).landed_to_scn or 0)
+        """Return the first SCN that is not landed."""
+        return int(steps.read_status(self.pipeline).next_start_scn or 0)
 
     def compare(self) -> Outcome:
         found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)

@@ -55,7 +55,7 @@ class History:
             pass
         if apply:
             steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark="no Spark")
-        return int(steps.read_status(self.pipeline).landed_to_scn or 0)
+        return int(steps.read_status(self.pipeline).next_start_scn or 0)
 
     def target(self, table: str) -> str:
         return next(self.pipeline.target(t.id) for t in self.pipeline.tables if str(t.id) == table)

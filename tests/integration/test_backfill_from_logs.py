@@ -88,10 +88,10 @@ def test_views_of_an_scn_in_a_declared_gap_are_refused_and_those_around_it_are_w
 
 
 def test_a_range_is_read_from_logs_although_its_windows_are_gone(losing: LosingPipeline) -> None:
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     losing.change("UPDATE parts SET quantity = 5 WHERE id = 1", "DELETE FROM parts WHERE id = 3")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
     for folder in Path(losing.pipeline.landing).glob("shop/windows/*"):
         for file in folder.glob("*.parquet"):
             file.unlink()
@@ -107,19 +107,19 @@ def test_a_range_that_cuts_a_transaction_of_unknown_beginning_is_refused(losing:
         losing.change("UPDATE parts SET quantity = 6 WHERE id = 1")
         connection.commit()
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
 
     with pytest.raises(ConfigurationError, match="began before the range"):
         from_logs(losing, inside, end)
 
 
 def test_a_range_across_a_resetlogs_is_refused_and_its_two_parts_are_read(losing: LosingPipeline) -> None:
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     losing.change("UPDATE parts SET quantity = 5 WHERE id = 1")
     losing.shop.oracle.faults.reset_logs()
     losing.change("UPDATE parts SET quantity = 6 WHERE id = 2", "DELETE FROM parts WHERE id = 3")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
 
     for read in (from_logs, from_landed):
         with pytest.raises(ConfigurationError, match="crosses a RESETLOGS") as refused:
@@ -135,10 +135,10 @@ def test_a_range_across_a_resetlogs_is_refused_and_its_two_parts_are_read(losing
 
 
 def test_logs_in_a_folder_are_read_through_the_database(losing: LosingPipeline) -> None:
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     losing.change("UPDATE parts SET quantity = 5 WHERE id = 1")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
     losing.shop.oracle.faults.purge_logs()
     folder = losing.shop.folder / "tape"
     losing.shop.oracle.faults.restore_logs(folder=str(folder), catalogue=False)
@@ -159,7 +159,7 @@ def let_pass(losing: LosingPipeline, seconds: int) -> None:
 
 
 def test_a_range_by_time_has_the_commits_of_its_time_by_the_clock_of_the_database(losing: LosingPipeline) -> None:
-    before = int(losing.status().landed_to_scn or 0)
+    before = int(losing.status().next_start_scn or 0)
     for number, quantity in ((1, 11), (2, 22), (3, 33)):
         let_pass(losing, 60)
         losing.change(f"UPDATE parts SET quantity = {quantity} WHERE id = {number}")
@@ -184,7 +184,7 @@ def test_a_range_by_time_has_the_commits_of_its_time_by_the_clock_of_the_databas
 
 
 def test_windows_of_a_range_are_mined_side_by_side_and_land_in_their_order(losing: LosingPipeline) -> None:
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     with losing.shop.oracle.connect("SHOP") as across, across.cursor() as cursor:
         cursor.execute("INSERT INTO parts (id, place, quantity) VALUES (7, 'across', 7)")
         for quantity in (51, 52, 53, 54):
@@ -193,7 +193,7 @@ def test_windows_of_a_range_are_mined_side_by_side_and_land_in_their_order(losin
         cursor.execute("UPDATE parts SET quantity = 8 WHERE id = 7")
         across.commit()
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
     window = losing.pipeline.window.model_copy(update={"max_bytes": 1})
     losing.pipeline = losing.pipeline.model_copy(update={"window": window, "parallel_sessions": 3})
     planned = from_logs(losing, start, end, execute=False).prepared.plan
@@ -218,11 +218,11 @@ def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: L
         cursor.execute("INSERT INTO parts (id, place, quantity) VALUES (7, 'cut', 7)")
         losing.change("UPDATE parts SET id = 9 WHERE id = 1")
         losing.catch_up()
-        start = int(losing.status().landed_to_scn or 0)
+        start = int(losing.status().next_start_scn or 0)
         connection.commit()
     losing.change("DELETE FROM parts WHERE id = 3")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
 
     def plan() -> Any:
         return steps.backfill_live(losing.pipeline, start, end, source=losing.shop.params, spark="no Spark")
@@ -240,10 +240,10 @@ def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: L
 
 
 def test_rows_of_a_live_table_are_read_again_from_logs_although_the_windows_are_gone(losing: LosingPipeline) -> None:
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     losing.change("UPDATE parts SET quantity = 5 WHERE id = 1", "DELETE FROM parts WHERE id = 3")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
     for file in Path(losing.pipeline.landing).glob("shop/windows/*/*.parquet"):
         file.unlink()
     lake, target = FolderLake(), losing.pipeline.target(TableId("SHOP", "PARTS"))
@@ -264,10 +264,10 @@ def test_a_range_is_mined_for_one_of_several_tables(losing: LosingPipeline) -> N
     losing.change("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
     losing.pipeline = losing.shop.pipeline(tables=["SHOP.PARTS", "SHOP.OTHER"])
     losing.catch_up()
-    start = int(losing.status().landed_to_scn or 0)
+    start = int(losing.status().next_start_scn or 0)
     losing.change("INSERT INTO other (id) VALUES (1)", "UPDATE parts SET quantity = 5 WHERE id = 1")
     losing.catch_up()
-    end = int(losing.status().landed_to_scn or 0)
+    end = int(losing.status().next_start_scn or 0)
 
     assert [row[:3] for row in rows(from_logs(losing, start, end))] == [(1, "A", 5)]
 

@@ -25,7 +25,7 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any) -> int:
     """Apply everything; return the SCN that is landed to."""
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-    return int(steps.read_status(pipeline).landed_to_scn or 0)
+    return int(steps.read_status(pipeline).next_start_scn or 0)
 
 
 def current_scn(shop: Shop) -> int:

@@ -81,7 +81,7 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
         "SHOP.RATES": 3, "SHOP.READINGS": 4, "SHOP.EVENTS": 5,
     }  # fmt: skip
 
-    start, end = taken.scn + 1, steps.read_status(pipeline).landed_to_scn
+    start, end = taken.scn + 1, steps.read_status(pipeline).next_start_scn
     done = steps.run_backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)
     rows = {t.table: len(rows_left(t.target)) for t in done.recorded.tables}
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}

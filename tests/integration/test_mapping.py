@@ -121,7 +121,7 @@ def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes
         row["ID"]: row.asDict() for row in spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id)).collect()
     }
     verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
-    landed = steps.read_status(pipeline).landed_to_scn
+    landed = steps.read_status(pipeline).next_start_scn
     shadow = steps.run_backfill(pipeline, taken.tables[0].scn + 1, int(landed or 0), execute=True, spark=spark)
     assert shadow.recorded is not None
     replayed = {row["ID"]: row for row in delta_rows(shadow.recorded.tables[0].target) if not row["_deleted"]}

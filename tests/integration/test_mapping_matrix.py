@@ -184,7 +184,7 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
     caught_up(shop, pipeline, spark)
     check(shop, pipeline)
 
-    landed = int(steps.read_status(pipeline).landed_to_scn or 0)
+    landed = int(steps.read_status(pipeline).next_start_scn or 0)
     shadow = steps.run_backfill(pipeline, taken.tables[0].scn + 1, landed, execute=True, spark=spark)
     assert shadow.recorded is not None
     targets = {str(one.table): one.target for one in shadow.recorded.tables}

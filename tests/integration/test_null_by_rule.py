@@ -217,7 +217,7 @@ def test_shadows_changes_files_a_live_range_and_a_swapped_copy_have_the_same_val
     for _ in range(40):
         life.change(1)
     assert caught_up(life, pipeline, spark).state == "live"
-    after, end = life.expected(), int(steps.read_status(pipeline).landed_to_scn or 0)
+    after, end = life.expected(), int(steps.read_status(pipeline).next_start_scn or 0)
     touched = {key for key in {*before, *after} if before.get(key) != after.get(key)}
     assert None in {value for key in touched & {*after} for value in after[key]}
 

@@ -230,7 +230,7 @@ def write_mixed(call: str, row: int) -> tuple[str, tuple[Any, ...]]:
 
 def landed_to(shop: Shop, pipeline: Any, spark: Any) -> int:
     caught_up(shop, pipeline, spark)
-    return int(steps.read_status(pipeline).landed_to_scn or 0)
+    return int(steps.read_status(pipeline).next_start_scn or 0)
 
 
 def source_mixed(shop: Shop, scn: int) -> dict[int, tuple[Any, ...]]:

@@ -96,7 +96,7 @@ def test_values_that_do_not_fit_or_are_not_shown_are_listed_and_the_table_goes_o
     # A copy that begins before the retry would bring the older row back.
     source.run_sql("UPDATE items SET note = 'later' WHERE id = 6")
     caught_up(source, pipeline, spark)
-    end, how = int(steps.read_status(pipeline).landed_to_scn or 0), {"execute": True, "reason": "a fault", "spark": spark}
+    end, how = int(steps.read_status(pipeline).next_start_scn or 0), {"execute": True, "reason": "a fault", "spark": spark}
     early, late = (steps.copy_tables(pipeline, at, end, execute=True, spark=spark).name for at in (done.applied_scn, end - 1))
     with pytest.raises(QuarantineInTheWay, match="they are not in the redo"):
         steps.swap_table(pipeline, "SHOP.ITEMS", early, **how)

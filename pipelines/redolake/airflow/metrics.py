@@ -22,10 +22,11 @@ def send_metrics(pipeline: Pipeline) -> None:
         return
     from redolake.cockpit import read_overview
     from redolake.cockpit.metrics import samples
+    from redolake.cockpit.overview import EVERY_TABLE
     from redolake.context import ledger_url, now
 
     try:
-        found = read_overview(pipeline, ledger_url(pipeline), now())
+        found = read_overview(pipeline, ledger_url(pipeline), now(), tables=EVERY_TABLE)
     except RedolakeError as error:
         log.warning("no metrics were sent: %s", error)
         return

@@ -134,7 +134,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 by=by.by,
                 approved=by.shown,
             )
-            log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
+            log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn - 1)
             for dropped in made.dropped:
                 log.warning("transaction %s: %s row(s) dropped", dropped.xid, dropped.rows)
             if chosen["choice"] != "snapshot":

@@ -20,8 +20,9 @@ NOTED = frozenset({"capture", "apply"})
 
 
 def window_note(start: int, end: int, ends_at: str | None, rows: int) -> str:
+    """Return the note of [start, end); shown is the last SCN that it has."""
     up_to = "" if ends_at is None else f", redo up to {utc_text(ends_at)} UTC"
-    return f"SCN {start} to {end}{up_to}, {rows} {'row' if rows == 1 else 'rows'}"
+    return f"SCN {start} to {end - 1}{up_to}, {rows} {'row' if rows == 1 else 'rows'}"
 
 
 def leave_note(context: Any, text: str) -> None:

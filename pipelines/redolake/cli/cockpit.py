@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from redolake.config import Pipeline
 
 STYLES = {"good": "green", "notice": "yellow", "bad": "red", "quiet": "dim"}
-EVERY_TABLE = 1_000_000
 
 
 def overview(pipeline: Pipeline, search: str = "") -> Overview:
     from redolake.cockpit import read_overview
+    from redolake.cockpit.overview import EVERY_TABLE
     from redolake.context import ledger_url, now
 
     return read_overview(pipeline, ledger_url(pipeline), now(), search=search, tables=EVERY_TABLE)
@@ -65,13 +65,10 @@ def tables_grid(found: Overview) -> Grid:
     columns = ("table", "state", "complete to SCN", "UTC", "inserted", "updated", "deleted", "last comparison")
     rows = []
     for t in found.tables:
-        proof = "none"
-        if t.proof is not None:
-            last = t.proof
-            how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
-            proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
-        state = f"{t.state}, behind" if t.behind else t.state
-        rows.append((t.name, state, t.complete_to_scn, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
+        proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.at:%Y-%m-%d %H:%M}"
+        rows.append(
+            (t.name, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof)
+        )
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

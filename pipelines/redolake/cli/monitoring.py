@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,23 +47,26 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
     with chosen_pipeline(output, pipeline, config) as selected:
         result = steps.read_status(selected)
+        states: dict[str, str] = {}
         if output is Output.table:
-            console.print(verdict(overview(selected)), soft_wrap=True)
+            found = overview(selected)
+            states = {table.name: table.state_text for table in found.tables}
+            console.print(verdict(found), soft_wrap=True)
         if result.tables or output is Output.json:
-            show(output, result, lambda: tables_grid(result))
+            show(output, result, lambda: tables_grid(result, states))
         if output is Output.table:
             show_details(result)
 
 
-def tables_grid(status: Status) -> Grid:
-    rows = [
-        (t.table, t.state if t.listed else f"{t.state}, not listed", t.complete_to_scn, utc_text(t.complete_to_at))
-        for t in status.tables
-    ]
-    landed_to = "nothing has landed" if status.landed_to_scn is None else f"landed to SCN {status.landed_to_scn}"
-    return grid(
-        f"{status.pipeline}: {landed_to}{beside(status.landed_to_at)}", ("table", "state", "complete to SCN", "UTC"), rows
+def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:
+    """`states` are those of the page, with all that makes them less than they say."""
+    rows = [(t.table, states.get(t.table, t.state), t.complete_to_scn, utc_text(t.complete_to_at)) for t in status.tables]
+    landed, start = status.landed_to_scn, status.next_start_scn
+    landed_to = "nothing has landed" if landed is None else f"landed to SCN {landed}{beside(status.landed_to_at)}"
+    goes_on = (
+        "" if start is None or (landed is not None and start == landed + 1) else f"; the next window starts at SCN {start}"
     )
+    return grid(f"{status.pipeline}: {landed_to}{goes_on}", ("table", "state", "complete to SCN", "UTC"), rows)
 
 
 def show_histories(tables: Sequence[TableStatus]) -> None:
@@ -82,8 +85,8 @@ def show_details(status: Status) -> None:
     if status.lacks_ledger:
         print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
     show_held(status.tables)
-    rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
-    windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
+    rows = [(w.to_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
+    windows = grid("Latest windows", ("to SCN", "state", "logs", "rows", "ends, UTC"), rows, ("to SCN",))
     console.print(windows if rows else "No window has landed yet.")
     show_streams(status)
     show_histories(status.tables)
@@ -153,11 +156,12 @@ def windows(
 
     with chosen_pipeline(output, pipeline, config) as selected:
         result = steps.list_windows(selected, limit)
-        columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
+        columns = ("from SCN", "to SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
         rows = [
-            (w.start_scn, w.end_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
+            (w.start_scn, w.end_scn - 1, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8])
+            for w in result
         ]
-        windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
+        windows = grid("Landed windows", columns, rows, ("from SCN", "to SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")
 
 

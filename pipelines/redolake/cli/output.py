@@ -257,7 +257,7 @@ def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
     for found in gaps:
         tables = ", ".join(found.tables)
         text = Text(
-            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn} was never read, in {tables}\n",
+            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn - 1} was never read, in {tables}\n",
             style="yellow",
         )
         text.append(f"  {found.reason} ({found.by}, {found.at}); {found.lost}\n", style="dim")

@@ -197,7 +197,7 @@ def fill_columns(
 def declared_text(made: RecoveredLoss) -> str:
     gap = made.gap
     lines = [
-        f"{gap.kind}: SCN {gap.from_scn}{beside(gap.from_at)} to {gap.to_scn} is not read; the next run continues after it"
+        f"{gap.kind}: SCN {gap.from_scn}{beside(gap.from_at)} to {gap.to_scn - 1} is not read; the next run continues after it"
     ]
     lines += [f"  transaction {t.xid} (open since SCN {t.start_scn}): {t.rows} row(s) dropped" for t in gap.dropped]
     lines += [f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}{beside(t.at)}" for t in made.snapshots]

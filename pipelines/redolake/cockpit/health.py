@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from redolake.cockpit.texts import clock, count, plural
-from redolake.cockpit.values import TONES, Health, Latency, State, TableLine, Tone
-from redolake.ledger.reading import FactRow, LedgerReading, WindowRow
+from redolake.cockpit.values import FAULT_TONES, TONES, Fault, Health, Latency, OpenGap, State, TableLine, Tone, worst
+from redolake.cockpit.window_account import account_difference
+from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.codec import from_body
-from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, StreamsFact
+from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, SnapshotFact, StreamsFact
 from redolake.values.amounts import duration
 
 LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
@@ -27,75 +30,118 @@ def health_of(
     paused: bool = False,
     is_stream: bool = False,
 ) -> Health:
-    """`paused`: Airflow's capture DAG is paused; the ledger does not know that."""
-    if reading.position is None:
-        return plain(
-            "not started", "No table has contents yet.", cure=f"Start {pipeline}_snapshot, or run `redolake snapshot`."
-        )
-    now = reading.read_at
-    newest = next((row for row in reading.windows if row.state == "applied" and row.ends_at is not None), None)
-    lag = None if newest is None or newest.ends_at is None else (now - newest.ends_at).total_seconds()
+    """Return the summary that the page, the terminal, JSON and the metrics show; `tables` are all tables of the ledger.
+
+    `paused`: Airflow's capture DAG is paused; the ledger does not know that."""
+    now, captured = reading.read_at, [table for table in tables if table.is_captured]
+    at = position_of(reading, captured)
+    faults = faults_of(captured)
+    missing = missing_rows(reading)
     known_at = max((fact.at for kind in ("source", "plan") if (fact := one(reading, kind)) is not None), default=None)
-    state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused, is_stream)
-    differing = [table.name for table in tables if table.differs and table.listed]
-    if differing and not cure:
-        cure = f"Repair {', '.join(differing)}: start {pipeline}_repair, or run `redolake repair`."
+    state, sentence, cure = verdict(pipeline, reading, latency, tables, at, known_at, paused, is_stream)
+    is_started = state not in ("not started", "snapshotting")
+    tones = [TONES[state], *(FAULT_TONES[fault] for fault in faults if is_started or fault != "not loaded")]
+    tones += ["bad"] if missing else []
+    tones += doubts(reading, is_stream)
     return Health(
-        state=state,
-        tone=tone_of(
-            state,
-            bool(differing) or any(table.history_differs for table in tables if table.listed),
-            any(table.counted_as == "held" for table in tables),
-        ),
+        state=of_faults(state, faults, missing),
+        tone=worst(tones),
         sentence=sentence,
-        more=tuple(more_facts(reading, tables, now, is_stream)),
-        cure=cure,
-        complete_to_at=None if newest is None else newest.ends_at,
-        complete_to_scn=None if newest is None else newest.end_scn,
-        lag_seconds=lag,
+        more=tuple(more_facts(reading, captured, tables, faults, is_stream)),
+        cure=" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])),
+        complete_to_at=at.at,
+        complete_to_scn=at.scn,
+        lag_seconds=at.lag(now),
         known_at=known_at,
+        faults=faults,
+        right_tables=sum(not table.faults for table in captured),
+        captured_tables=len(captured),
+        open_gaps=len(gaps_of(captured)),
     )
 
 
-def tone_of(state: State, any_differs: bool, any_held: bool) -> Tone:
-    """Return the tone. A table that is known to be wrong is never shown as good, however timely the pipeline is."""
-    if any_differs:
-        return "bad"
-    return "notice" if state == "on time" and any_held else TONES[state]
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The last SCN that every live table has, and when the source wrote it. None: no table is live, or the time is unknown."""
+
+    scn: int | None = None
+    at: datetime | None = None
+
+    def lag(self, now: datetime) -> float | None:
+        return None if self.at is None else max(0.0, (now - self.at).total_seconds())
 
 
-def plain(state: State, sentence: str, cure: str = "") -> Health:
-    return Health(state, TONES[state], sentence, cure=cure)
+def position_of(reading: LedgerReading, captured: Sequence[TableLine]) -> Reached:
+    """Return the position of the least live table. Windows do not count: a snapshot may be newer, a table may lag."""
+    live = {table.name for table in captured if table.state == "live" and table.complete_to_scn is not None}
+    least = min((entry for entry in reading.tables if str(entry.table) in live), key=lambda e: e.position, default=None)
+    if least is None:
+        return Reached()
+    return Reached(least.complete_to_scn, reading.contents_at.get(least.table))
+
+
+def faults_of(captured: Sequence[TableLine]) -> dict[Fault, tuple[str, ...]]:
+    """Return the tables that are not as the source, by why; what is worst first."""
+    found = {fault: tuple(table.name for table in captured if fault in table.faults) for fault in FAULT_TONES}
+    return {fault: names for fault, names in found.items() if names}
+
+
+def missing_rows(reading: LedgerReading) -> int:
+    """Return by how many change rows the accounts of the windows listed do not add up."""
+    return sum(abs(account_difference(row.account)) for row in reading.windows if row.account is not None)
+
+
+def of_faults(state: State, faults: Mapping[Fault, tuple[str, ...]], missing: int) -> State:
+    """Return the state. A pipeline of which some table is known not to be as the source is not just on time."""
+    if state != "on time" or not (faults or missing):
+        return state
+    return "wrong" if missing or any(FAULT_TONES[fault] == "bad" for fault in faults) else "incomplete"
+
+
+def doubts(reading: LedgerReading, is_stream: bool) -> list[Tone]:
+    """Return the tones of what makes no table wrong, and is not right: a short runway, streams that nobody has proved."""
+    found: list[Tone] = ["notice"] if is_stream and unproved_scn(reading) is not None else []
+    runway = runway_fact(reading)
+    if runway is not None and runway.state != "enough":
+        found.append("bad" if runway.state == "lost" else "notice")
+    return found
 
 
 def one(reading: LedgerReading, kind: str, name: str = "") -> FactRow | None:
     return reading.facts.get(kind, {}).get(name)
 
 
+def runway_fact(reading: LedgerReading) -> RunwayFact | None:
+    fact = one(reading, "runway")
+    return None if fact is None else from_body(RunwayFact, fact.body, "the runway in the ledger")
+
+
 def verdict(
     pipeline: str,
     reading: LedgerReading,
     latency: Latency,
-    newest: WindowRow | None,
-    lag: float | None,
+    tables: Sequence[TableLine],
+    at: Reached,
     known_at: datetime | None,
     paused: bool,
     is_stream: bool,
 ) -> tuple[State, str, str]:
-    """Return the state, the sentence and the cure. Tables that need a person come first."""
-    now = reading.read_at
-    up_to = up_to_text(newest, lag, now)
+    """Return the state, the sentence and the cure. What needs a person comes first."""
+    now, captured = reading.read_at, [table for table in tables if table.is_captured]
+    up_to = up_to_text(reading, captured, at, is_stream)
     if reading.loss is not None:
         since = clock(reading.loss.since, now)
         return (
             "stopped",
             f"Stopped since {since}: {reading.loss.error['what']}. {up_to}",
-            f"Choose how to continue: start {pipeline}_recover, or run `redolake recover`.",
+            f"Choose how to continue: start {pipeline}_recover, or run `redolake recover -p {pipeline}`.",
         )
     if (failed := one(reading, "source failure")) is not None:
         failure = from_body(FailureFact, failed.body, "the last failure in the ledger")
         since = duration((now - datetime.fromisoformat(failure.since)).total_seconds())
         return "source away", f"Oracle has not answered for {since}: {sentence(failure.what)} {up_to}", failure.cure
+    if not any(table.complete_to_scn is not None or table.state == "held" for table in captured):
+        return of_start(pipeline, reading, captured)
     if paused:
         return "paused", f"Paused in Airflow. {up_to}", f"Unpause {pipeline}_capture."
     plan = one(reading, "plan")
@@ -105,10 +151,29 @@ def verdict(
         what = f"Waiting for log {found.sequence} of redo thread {found.thread} for {since}"
         return "waiting for a log", f"{what}: it is switched and not archived yet. {up_to}", ""
     if (held := held_back(reading, now) if is_stream else None) is not None:
-        return "late", f"{held} {up_to}", "See that it runs, and has its logs: `redolake doctor` asks it."
-    if (late := why_late(reading, latency, lag, known_at, is_stream)) is not None:
+        return "late", f"{held} {up_to}", f"See that it runs, and has its logs: `redolake doctor -p {pipeline}` asks it."
+    if (late := why_late(reading, latency, at.lag(now), known_at, is_stream)) is not None:
         return "late", f"{up_to} Late: {late}.", ""
     return "on time", up_to, ""
+
+
+def of_start(pipeline: str, reading: LedgerReading, captured: Sequence[TableLine]) -> tuple[State, str, str]:
+    """Return the verdict where no table has contents: a snapshot is under way, or none was begun."""
+    facts = {table.name: fact for table in captured if (fact := one(reading, "snapshot", table.name)) is not None}
+    begun = {name: from_body(SnapshotFact, fact.body, f"the snapshot of {name}") for name, fact in facts.items()}
+    again = f"start {pipeline}_snapshot, or run `redolake snapshot -p {pipeline}`"
+    if not begun and not any(table.state == "snapshotting" for table in captured):
+        what = "The ledger knows of no table with contents."
+        return "not started", what, f"{again[0].upper()}{again[1:]}."
+    counts: Counter[str] = Counter(fact.state for fact in begun.values())
+    words = {"read": "read and not loaded", "reading": "being read", "loaded": "loaded", "chosen": "waiting"}
+    parts = [f"{counts[state]} {text}" for state, text in words.items() if counts[state]]
+    of = f"{plural(len(captured), 'table')}" + (f": {', '.join(parts)}" if parts else "")
+    last = max((fact.at for fact in facts.values()), default=None)
+    quiet = None if last is None else (reading.read_at - last).total_seconds()
+    since = "" if quiet is None else f" Its last news is {duration(quiet)} old."
+    cure = f"If it does not run any more, {again}." if quiet is not None and quiet > SILENT_SECONDS else ""
+    return "snapshotting", f"The first snapshot is under way, of {of}.{since}", cure
 
 
 def held_back(reading: LedgerReading, now: datetime) -> str | None:
@@ -130,18 +195,93 @@ def sentence(what: str) -> str:
     return re.sub(r" \(CONNECTION_ID=[^)]*\)", "", what).rstrip(". ") + "."
 
 
-def up_to_text(newest: WindowRow | None, lag: float | None, now: datetime) -> str:
-    if newest is None:
-        return "The snapshot is loaded; no window is applied yet."
-    return f"Right up to {clock(newest.ends_at, now)} (SCN {count(newest.end_scn)}), {duration(lag)} behind."
+def up_to_text(reading: LedgerReading, captured: Sequence[TableLine], at: Reached, is_stream: bool) -> str:
+    """Say up to which SCN, the last one that is included, how many of the captured tables are right, and why the others are
+    not."""
+    now, right = reading.read_at, sum(not table.faults for table in captured)
+    lag = at.lag(now)
+    where = "" if at.scn is None else f"SCN {count(at.scn)}"
+    if at.at is not None:
+        where = f"{clock(at.at, now)} ({where}), {duration(lag)} behind"
+    others = ", ".join(fault_words(fault, len(names)) for fault, names in faults_of(captured).items())
+    if (missing := missing_rows(reading)) != 0:
+        said = f"Applied up to {where}" if where else "Nothing is known to be right"
+        rows = f"{plural(missing, 'change row')} of the last windows are not accounted for"
+        return f"{said}: {', '.join(filter(None, [rows, others]))}."
+    unproved = unproved_scn(reading) if is_stream else None
+    verb = "right" if unproved is None else "received"
+    doubt = "" if unproved is None else f", not proved by the database since SCN {count(unproved)}"
+    if not captured:
+        return "No table is captured."
+    if right == len(captured):
+        return f"{verb.capitalize()} up to {where}{doubt}."
+    if not right:
+        applied = f", applied up to {where}" if where else ""
+        return f"{'The table is not' if len(captured) == 1 else 'No table is'} right{applied}{doubt}: {others}."
+    is_are = "is" if right == 1 else "are"
+    return f"{right:,} of {plural(len(captured), 'table')} {is_are} {verb} up to {where}{doubt}: {others}."
+
+
+WORDS: Mapping[Fault, tuple[str, str]] = {
+    "differs": ("DIFFERS from the source", "DIFFER from the source"),
+    "history differs": ("has a history that DIFFERS from it", "have histories that DIFFER from them"),
+    "gap": ("lacks the redo of a declared gap", "lack the redo of a declared gap"),
+    "dropped": ("lacks a dropped transaction", "lack dropped transactions"),
+    "held": ("is held", "are held"),
+    "quarantine": ("has keys in quarantine", "have keys in quarantine"),
+    "not loaded": ("is not loaded", "are not loaded"),
+}
+LABELS: Mapping[Fault, str] = {
+    "differs": "DIFFER from the source",
+    "history differs": "histories that DIFFER",
+    "dropped": "lack dropped transactions",
+    "held": "held",
+    "quarantine": "with keys in quarantine",
+    "not loaded": "not loaded",
+}
+NAMED = 3
+
+
+def fault_words(fault: Fault, number: int) -> str:
+    return f"{number:,} {WORDS[fault][number != 1]}"
+
+
+def named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def gaps_of(captured: Sequence[TableLine]) -> list[OpenGap]:
+    """Return the declared gaps that some captured table lacks."""
+    return sorted({gap for table in captured for gap in table.gaps}, key=lambda gap: gap.at)
+
+
+def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, tuple[str, ...]]) -> Iterator[str]:
+    """Yield what to do for each kind of fault."""
+    for fault, names in faults.items():
+        table, p = names[0], f"-p {pipeline}"
+        if fault == "differs":
+            yield f"Repair {named(names)}: start {pipeline}_repair, or run `redolake repair {table} {p} --reason TEXT`."
+        elif fault == "history differs":
+            yield f"Make the history of {named(names)} again: `redolake history rebuild {table} {p}`."
+        elif fault == "gap":
+            gaps = gaps_of(captured)
+            each = "" if len(gaps) == 1 else f" {gaps[0].first_scn}"
+            names = tuple(table.name for table in captured if table.gaps and table.state == "live") or names
+            again = f"`redolake snapshot {names[0]} {p} --replace`"
+            yield f"Close the gap from restored logs: `redolake close-gap{each} {p}` shows how."
+            yield f"Or read {named(names)} again: {again}."
+        elif fault == "dropped":
+            yield f"Read {named(names)} again: `redolake snapshot {table} {p} --replace`."
+        elif fault == "held":
+            yield f"`redolake tables {p}` shows what holds each table, and its cure."
+        elif fault == "quarantine":
+            yield f"`redolake quarantine list {table} {p}` shows the keys."
 
 
 def late_after(reading: LedgerReading, latency: Latency) -> float:
     """Return the lag from which on a pipeline is late: three times the usual one, and twice ARCHIVE_LAG_TARGET."""
-    runway = one(reading, "runway")
-    target = 0
-    if runway is not None:
-        target = from_body(RunwayFact, runway.body, "the runway in the ledger").archive_lag_target_seconds or 0
+    runway = runway_fact(reading)
+    target = 0 if runway is None else runway.archive_lag_target_seconds or 0
     return max(LATE_TIMES * (latency.usual_total_seconds or 0), 2.0 * target, LATE_FLOOR_SECONDS)
 
 
@@ -178,24 +318,36 @@ def unproved_scn(reading: LedgerReading) -> int | None:
     return None if fact is None else from_body(StreamsFact, fact.body, "the streams in the ledger").unproved_since
 
 
-def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetime, is_stream: bool) -> list[str]:
-    held = sum(table.counted_as == "held" for table in tables)
-    found = [f"{plural(held, 'table')} held"] if held else []
-    if (runway := one(reading, "runway")) is not None:
-        fact = from_body(RunwayFact, runway.body, "the runway in the ledger")
-        if fact.hours_left is not None:
-            least = "at least " if fact.is_floor else ""
-            low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
-            found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
+def more_facts(
+    reading: LedgerReading,
+    captured: Sequence[TableLine],
+    tables: Sequence[TableLine],
+    faults: Mapping[Fault, tuple[str, ...]],
+    is_stream: bool,
+) -> Iterator[str]:
+    """Yield the facts beside the sentence, what is wrong first: the tables by name, gaps by SCN, runway, proofs."""
+    now = reading.read_at
+    for fault, names in faults.items():
+        if fault != "gap":
+            yield f"{LABELS[fault]}: {named(names)}"
+    for gap in gaps_of(captured):
+        lacking = named([table.name for table in captured if gap in table.gaps])
+        yield f"SCN {count(gap.first_scn)} to {count(gap.last_scn)} was never read, in {lacking}"
+    if (runway := runway_fact(reading)) is not None and runway.state == "lost":
+        yield "redo that is needed is lost"
+    elif runway is not None and runway.hours_left is not None and not (runway.is_floor and runway.hours_left == 0):
+        least = "at least " if runway.is_floor else ""
+        low = "" if runway.state == "enough" else f" (below {runway.warn_below_hours:g} h)"
+        yield f"runway {least}{duration(runway.hours_left * 3600)}{low}"
     if is_stream and (unproved := unproved_scn(reading)) is not None:
-        found.append(f"not proved by the database since SCN {count(unproved)}")
-    wrong = sum(table.differs for table in tables if table.listed)
-    equal = [t.proof for t in tables if t.proof and t.proof.result.is_equal and t.counted_as not in ("held", "not listed")]
-    if wrong:
-        found.append(f"{wrong} DIFFER from the source")
-    elif equal:
-        since = clock(min(proof.at for proof in equal), now)
-        found.append(f"{len(equal)} of {plural(len(tables), 'table')} proved equal since {since}")
-    if histories := sum(table.history_differs for table in tables if table.listed):
-        found.append(f"{plural(histories, 'history', 'histories')} DIFFER from the table")
-    return found
+        yield f"not proved by the database since SCN {count(unproved)}"
+    proofs = [table.proved for table in captured if table.proved is not None]
+    if proofs:
+        since = clock(min(proof.at for proof in proofs), now)
+        yield f"{len(proofs)} of {plural(len(captured), 'table')} proved equal since {since}"
+    elif any(table.complete_to_scn is not None for table in captured):
+        yield "no table proved equal yet"
+    if dropped := sum(table.listed and table.dropped_at is not None for table in tables):
+        yield f"{plural(dropped, 'table')} dropped in Oracle and kept in Delta"
+    if others := sum(not table.listed for table in tables):
+        yield f"{plural(others, 'table')} not listed any more"

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from redolake.cockpit.values import BatchLine, Overview, State
+from redolake.cockpit.values import BatchLine, Fault, Overview, State
 from redolake.records.batches.spec import ChangeKind
 
 Sample = tuple[str, dict[str, str], float | None]
 
 HELP = {
     "redolake_health": "1 for the pipeline's present state, 0 for the others",
-    "redolake_lag_seconds": "age of the newest change that is complete in Delta",
-    "redolake_applied_scn": "end SCN of the last applied window",
+    "redolake_lag_seconds": "age of the SCN up to which each live table is complete in Delta",
+    "redolake_applied_scn": "last SCN that each live table has, itself included",
     "redolake_source_contact_age_seconds": "since a step last got an answer from Oracle",
-    "redolake_runway_hours": "time until redo that is needed may be deleted",
+    "redolake_runway_hours": "time until redo that is needed may be deleted; none while no log was ever deleted",
+    "redolake_runway_short": "1 if the runway is below the pipeline's own thresholds, or redo is lost, else 0",
     "redolake_unread_redo_bytes": "archived redo that is not read yet",
     "redolake_redo_bytes_per_hour": "redo that the database wrote per hour of the last day",
     "redolake_waiting_windows": "landed windows that are not applied yet",
@@ -32,6 +33,9 @@ HELP = {
     "redolake_open_transaction_rows": "change rows carried over for them",
     "redolake_oldest_transaction_seconds": "age of the oldest of them",
     "redolake_tables": "tables by state",
+    "redolake_tables_right": "captured tables that are as the source, as far as the ledger knows",
+    "redolake_tables_not_right": "captured tables that are not as the source, by why",
+    "redolake_declared_gaps": "declared gaps that some captured table lacks",
     "redolake_rows_changed": "rows changed in the last 24 hours, by kind",
     "redolake_ddl_changes": "changes of tables by followed DDL in the last 24 hours, by kind",
     "redolake_missing_logs": "archived logs that are needed and lost",
@@ -46,7 +50,7 @@ HELP = {
 
 
 def samples(found: Overview) -> Iterator[Sample]:
-    """Return the samples of one pipeline. Facts that are not known have no sample."""
+    """Return the samples of one pipeline, of an overview that has every table. Facts that are not known have no sample."""
     own, health = {"pipeline": found.pipeline}, found.health
     for state in get_args(State):
         yield "redolake_health", {**own, "state": state}, float(state == health.state)
@@ -55,7 +59,8 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_lag_seconds", own, health.lag_seconds
     yield "redolake_applied_scn", own, health.complete_to_scn
     yield "redolake_source_contact_age_seconds", own, known
-    yield "redolake_runway_hours", own, runway.get("hours_left")
+    yield "redolake_runway_hours", own, None if runway.get("is_floor") else runway.get("hours_left")
+    yield "redolake_runway_short", own, None if found.runway is None else float(runway["state"] != "enough")
     yield "redolake_unread_redo_bytes", own, runway.get("unread_bytes")
     yield "redolake_redo_bytes_per_hour", own, runway.get("bytes_per_hour")
     yield "redolake_waiting_windows", own, found.waiting_windows
@@ -81,22 +86,27 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_oldest_transaction_seconds", own, max(ages, default=0)
     for state, number in found.table_counts.items():
         yield "redolake_tables", {**own, "state": state}, number
+    yield "redolake_tables_right", own, health.right_tables
+    for fault in get_args(Fault):
+        yield "redolake_tables_not_right", {**own, "why": fault}, len(health.faults.get(fault, ()))
+    yield "redolake_declared_gaps", own, health.open_gaps
     for kind in ("inserted", "updated", "deleted"):
         rows = sum(getattr(table, kind) for table in found.tables)
         yield "redolake_rows_changed", {**own, "kind": kind}, rows
     for kind in get_args(ChangeKind):
         yield "redolake_ddl_changes", {**own, "kind": kind}, found.ddl.get(kind, 0)
     yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
-    yield "redolake_quarantined_keys", own, sum(table.quarantined_keys for table in found.tables)
-    yield "redolake_null_by_rule_values", own, sum(table.nulled for table in found.tables)
+    captured = [table for table in found.tables if table.is_captured]
+    yield "redolake_quarantined_keys", own, sum(table.quarantined_keys for table in captured)
+    yield "redolake_null_by_rule_values", own, sum(table.nulled for table in captured)
     begun = [table.history.state for table in found.tables if table.history is not None and table.history.state is not None]
     yield "redolake_histories", own, len(begun)
     yield "redolake_history_bytes", own, sum(state.bytes or 0 for state in begun)
-    yield "redolake_histories_differing", own, sum(table.history_differs for table in found.tables)
+    yield "redolake_histories_differing", own, len(health.faults.get("history differs", ()))
     applied = next((window for window in found.windows if window.parts), None)
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows
-    yield "redolake_tables_differing", own, sum(table.differs for table in found.tables)
+    yield "redolake_tables_differing", own, len(health.faults.get("differs", ()))
 
 
 def batch_rows(batch: BatchLine) -> dict[str, int]:

@@ -13,11 +13,11 @@ from redolake.cockpit.latency import latency_of
 from redolake.cockpit.redo_chart import redo_chart
 from redolake.cockpit.texts import count
 from redolake.cockpit.values import (
-    AccountPart,
     Batch,
     BatchLine,
     DecisionLine,
     HistoryLine,
+    OpenGap,
     Overview,
     Proof,
     Recovery,
@@ -27,6 +27,7 @@ from redolake.cockpit.values import (
     TransactionLine,
     WindowLine,
 )
+from redolake.cockpit.window_account import account_parts
 from redolake.config import Pipeline
 from redolake.config.tables import default_path
 from redolake.land import layout
@@ -38,6 +39,7 @@ from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.shown_facts import (
     ChoicesFact,
+    DropsFact,
     HistoryFact,
     LogFact,
     ProofFact,
@@ -53,19 +55,7 @@ from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
-PARTS = {
-    "applied": "applied",
-    "filtered": "filtered",
-    "quarantined": "in quarantine",
-    "left_out": "left out",
-    "undone": "undone",
-    "rolled_back": "rolled back",
-    "carried_out": "still open",
-    "before_position": "before the snapshot",
-    "held": "held",
-    "dropped": "dropped",
-}
-WINDOWS, TABLES = 30, 100
+WINDOWS, TABLES, EVERY_TABLE = 30, 100, 1_000_000
 
 
 def read_overview(
@@ -85,7 +75,8 @@ def read_overview(
     start = None if before is None else ChainPosition.parse(before)
     with closing(open_ledger_to_read(url, pipeline.name, lambda: now)) as ledger:
         reading = ledger.reading(windows=windows, before=start)
-    return overview_of(pipeline, reading, now, paused=paused, tables=tables, search=search, is_latest=start is None)
+        newest = reading if start is None else ledger.reading(windows=windows)
+    return overview_of(pipeline, reading, now, newest=newest, paused=paused, tables=tables, search=search)
 
 
 def overview_of(
@@ -93,22 +84,23 @@ def overview_of(
     reading: LedgerReading,
     now: datetime,
     *,
+    newest: LedgerReading | None = None,
     paused: bool = False,
     tables: int = TABLES,
     search: str = "",
-    is_latest: bool = True,
 ) -> Overview:
-    """`is_latest`: the windows of the reading are the newest ones, so that they show the latency."""
-    lines = table_lines(pipeline, reading)
+    """`newest` has the newest windows, of which health and latency are, where `reading` has older ones to list."""
+    newest = newest or reading
+    lines = table_lines(pipeline, newest)
     is_stream = pipeline.source.is_stream
-    latency = latency_of(reading.windows if is_latest else (), reading.batch_starts, is_stream=is_stream)
+    latency = latency_of(newest.windows, newest.batch_starts, is_stream=is_stream)
     chosen = [line for line in lines if search.upper() in line.name.upper()]
     windows = tuple(window_line(pipeline, row, older) for row, older in with_older(reading.windows))
     last = reading.windows[-1] if reading.older_windows else None
     return Overview(
         pipeline=pipeline.name,
         at=now,
-        health=health_of(pipeline.name, reading, lines, latency, paused=paused, is_stream=is_stream),
+        health=health_of(pipeline.name, newest, lines, latency, paused=paused, is_stream=is_stream),
         is_stream=is_stream,
         streams=stream_lines(reading) if is_stream else (),
         unproved_since=unproved_scn(reading) if is_stream else None,
@@ -176,15 +168,6 @@ def window_line(pipeline: Pipeline, row: WindowRow, older: WindowRow | None) -> 
     )
 
 
-def account_parts(account: Mapping[str, int] | None) -> tuple[tuple[AccountPart, ...], int]:
-    """Return the terms of the row account with their shares, and by how much they miss the rows that came in."""
-    if account is None:
-        return (), 0
-    rows = account.get("landed", 0) + account.get("carried_in", 0)
-    parts = tuple(AccountPart(PARTS[term], account[term], account[term] / (rows or 1)) for term in PARTS if account.get(term))
-    return parts, rows - sum(part.rows for part in parts)
-
-
 # --- tables
 
 
@@ -192,6 +175,7 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     """Return all tables: held ones first, then those that others have passed, then by name."""
     listed = {entry.table for entry in reading.tables if is_listed(pipeline, entry.table)}
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
+    gaps = lacked_gaps(reading)
     lake = pipeline.lake.rstrip("/")
     targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
     lines = [
@@ -202,11 +186,22 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
             furthest is not None and entry.position < furthest,
             entry.table in listed,
             history_line(pipeline, reading, entry.table) if entry.table in listed else None,
+            gaps.get(str(entry.table), ()),
         )
         for entry in reading.tables
     ]
-    rank = {"held": 0, "snapshotting": 1, "new": 2, "not listed": 5}
+    rank = {"held": 0, "snapshotting": 1, "new": 2, "dropped": 5, "not listed": 6}
     return sorted(lines, key=lambda line: (rank.get(line.counted_as, 4), not line.behind, line.name))
+
+
+def lacked_gaps(reading: LedgerReading) -> dict[str, tuple[OpenGap, ...]]:
+    """Return the declared gaps that each table lacks, by its name."""
+    found: dict[str, tuple[OpenGap, ...]] = {}
+    for gap in reading.gaps:
+        opened = OpenGap(int(gap.start.scn), int(gap.last_position.scn), datetime.fromisoformat(gap.at))
+        for name in reading.lacking_tables(gap):
+            found[name] = (*found.get(name, ()), opened)
+    return found
 
 
 def is_listed(pipeline: Pipeline, table: TableId) -> bool:
@@ -224,7 +219,13 @@ def history_line(pipeline: Pipeline, reading: LedgerReading, table: TableId) -> 
 
 
 def table_line(
-    entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, listed: bool, history: HistoryLine | None
+    entry: TableEntry,
+    reading: LedgerReading,
+    target: str,
+    is_behind: bool,
+    listed: bool,
+    history: HistoryLine | None,
+    gaps: tuple[OpenGap, ...],
 ) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
     return TableLine(
@@ -250,7 +251,18 @@ def table_line(
         quarantined_keys=quarantined_keys(reading, entry),
         nulled=values_nulled(reading, entry),
         history=history,
+        snapshot_scn=entry.snapshot_scn,
+        dropped_at=reading.dropped_at.get(entry.table),
+        gaps=gaps,
+        dropped_transactions=lacked_drops(reading, entry),
     )
+
+
+def lacked_drops(reading: LedgerReading, entry: TableEntry) -> tuple[str, ...]:
+    """Return the dropped transactions whose changes the table lacks: it was not read again since their end."""
+    fact = one(reading, "drops")
+    found = () if fact is None else from_body(DropsFact, fact.body, "the dropped transactions in the ledger").drops
+    return tuple(drop.xid for drop in found if str(entry.table) in drop.tables and (entry.snapshot_scn or -1) < drop.end_scn)
 
 
 def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
@@ -438,7 +450,7 @@ def decision_lines(reading: LedgerReading) -> list[DecisionLine]:
 
 def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
     lacking = reading.lacking_tables(gap)
-    what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.end.scn))} was never read"
+    what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.last_position.scn))} was never read"
     if gap.dropped:
         what += f"; {len(gap.dropped)} open transactions with {count(gap.dropped_rows)} rows were dropped"
     if lacking:

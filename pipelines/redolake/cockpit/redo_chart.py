@@ -86,7 +86,7 @@ WORDS = {
 
 
 def log_label(log: LogFact, kind: str, begins: datetime, now: datetime) -> str:
-    scns = f"SCN {log.first_scn:,}" + (f" to {log.next_scn:,}" if log.next_scn is not None else " on")
+    scns = f"SCN {log.first_scn:,}" + (f" to {log.next_scn - 1:,}" if log.next_scn is not None else " on")
     return f"log {log.sequence}: {WORDS[kind]}; {scns}; {size(log.bytes)}; from {clock(begins, now)}"
 
 

@@ -14,11 +14,10 @@ from markupsafe import Markup, escape
 
 from redolake.cockpit import actions, texts
 from redolake.cockpit.timeline import timeline_of
-from redolake.cockpit.values import HistoryLine, Overview, Proof, Tone, WindowLine
+from redolake.cockpit.values import WORST_FIRST, HistoryLine, Overview, Proof, WindowLine
 from redolake.records.proofs import ProvedHistory
 from redolake.values import amounts
 
-WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
 FOLDER = Path(__file__).with_name("page")
 CHART = FOLDER / "uplot"  # the chart library as it was released, with its licence
 STATIC = {

@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from redolake.records.shown_facts import ChoiceFact, HistoryFact, LogKind, ProofFact
 
-State = Literal["on time", "waiting for a log", "late", "stopped", "source away", "paused", "not started"]
+State = Literal[
+    "on time", "incomplete", "wrong", "waiting for a log", "late", "stopped", "source away", "paused", "snapshotting",
+    "not started",
+]  # fmt: skip
 Tone = Literal["good", "notice", "bad", "quiet"]
+WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
 
 TONES: Mapping[State, Tone] = {
     "on time": "good",
+    "incomplete": "notice",
+    "wrong": "bad",
     "waiting for a log": "notice",
     "late": "notice",
     "stopped": "bad",
     "source away": "bad",
     "paused": "quiet",
+    "snapshotting": "quiet",
     "not started": "quiet",
 }
+
+# Why a captured table is not as the source. Each is a fact of the ledger, and none is left out of a summary.
+Fault = Literal["differs", "history differs", "gap", "dropped", "held", "quarantine", "not loaded"]
+FAULT_TONES: Mapping[Fault, Tone] = {
+    "differs": "bad",
+    "history differs": "bad",
+    "gap": "notice",
+    "dropped": "notice",
+    "held": "notice",
+    "quarantine": "notice",
+    "not loaded": "notice",
+}
+
+
+def worst(tones: Iterable[Tone]) -> Tone:
+    """Return the tone that comes first: a fact that is bad is not hidden by others that are good."""
+    return min(tones, key=WORST_FIRST.index)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`sentence` is what a person reads first; `more` are the facts beside it, and `cure` what to do. `known_at` is the age of
-    the whole: when a step last wrote what it found at the source."""
+    """`sentence` is what a person reads first; `more` are the facts beside it, and `cure` what to do. `complete_to_scn` is the
+    last SCN that each live table has. `faults` are the captured tables that are not as the source, by why; the others are the
+    `right_tables`. `known_at` is the age of the whole: when a step last wrote what it found at the source."""
 
     state: State
     tone: Tone
@@ -37,6 +62,10 @@ class Health:
     complete_to_scn: int | None = None
     lag_seconds: float | None = None
     known_at: datetime | None = None
+    faults: Mapping[Fault, tuple[str, ...]] = field(default_factory=dict)
+    right_tables: int = 0
+    captured_tables: int = 0
+    open_gaps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +164,27 @@ class Proof:
     at: datetime
     result: ProofFact
 
+    @property
+    def word(self) -> str:
+        """Return what the comparison found. A repair has a share of 0."""
+        found = self.result
+        if found.error is not None:
+            return "not compared"
+        if not found.is_equal:
+            return "DIFFERS"
+        if found.quarantined_keys:
+            return "equal but for quarantine"
+        return "equal" if found.share else "repaired"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGap:
+    """A declared gap that a table still lacks. The SCNs are the first and the last that were not read."""
+
+    first_scn: int
+    last_scn: int
+    at: datetime
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
@@ -147,7 +197,8 @@ class HistoryLine:
 @dataclass(frozen=True, slots=True)
 class TableLine:
     """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further. A table
-    that is no longer `listed` in pipelines.yml keeps its Delta table as it is."""
+    that is no longer `listed` in pipelines.yml, or was dropped in Oracle at `dropped_at`, keeps its Delta table as it is. It
+    lacks the changes of `gaps` and `dropped_transactions`."""
 
     name: str
     target: str
@@ -171,10 +222,81 @@ class TableLine:
     quarantined_keys: int = 0
     nulled: int = 0  # values that are NULL by rule, by the last comparison of all rows, else by the load
     history: HistoryLine | None = None
+    snapshot_scn: int | None = None
+    dropped_at: int | None = None
+    gaps: tuple[OpenGap, ...] = ()
+    dropped_transactions: tuple[str, ...] = ()
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether the table is expected to be as the source is."""
+        return self.listed and self.dropped_at is None
 
     @property
     def counted_as(self) -> str:
-        return self.state if self.listed else "not listed"
+        return self.state if self.is_captured else "not listed" if not self.listed else "dropped"
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Return why the table is not as the source, as far as the ledger knows; none for a table that is not captured."""
+        if not self.is_captured:
+            return ()
+        has: Mapping[Fault, bool] = {
+            "differs": self.differs,
+            "history differs": self.history_differs,
+            "gap": bool(self.gaps),
+            "dropped": bool(self.dropped_transactions),
+            "held": self.state == "held",
+            "quarantine": self.quarantined_keys > 0,
+            "not loaded": self.state in ("new", "snapshotting") or (self.state == "live" and self.complete_to_scn is None),
+        }
+        return tuple(fault for fault, is_so in has.items() if is_so)
+
+    @property
+    def tone(self) -> Tone:
+        if not self.is_captured:
+            return "quiet"
+        if self.state == "held":
+            return "bad"
+        return worst(["notice" if self.behind else "good", *(FAULT_TONES[fault] for fault in self.faults)])
+
+    @property
+    def state_text(self) -> str:
+        """Return the state with all that makes it less than it says."""
+        beside = {
+            "behind": self.behind,
+            "lacks a gap": bool(self.gaps),
+            "lacks a dropped transaction": bool(self.dropped_transactions),
+            "dropped in Oracle": self.dropped_at is not None,
+            "not listed": not self.listed,
+        }
+        return ", ".join([self.state, *(words for words, is_so in beside.items() if is_so)])
+
+    @property
+    def proof_word(self) -> str:
+        """Return what the comparison that counts found, and whether the contents have changed since other than by redo."""
+        last = self.proof
+        if last is None:
+            return "not compared yet"
+        is_old = last.result.is_equal and self._is_older(last)
+        return f"{last.word}, before the last gap or snapshot" if is_old else last.word
+
+    def _is_older(self, proof: Proof) -> bool:
+        scn = proof.result.scn
+        if scn is None:
+            return False
+        return scn < (self.snapshot_scn or 0) or any(proof.at <= gap.at or scn < gap.last_scn for gap in self.gaps)
+
+    @property
+    def proved(self) -> Proof | None:
+        """The last comparison, if it proves that the present contents are equal: of all rows and keys, and of no contents from
+        before a declared gap or a snapshot."""
+        last = self.proof
+        if last is None or self.state != "live" or not self.is_captured or self.history_differs:
+            return None
+        found = last.result
+        is_whole = found.is_equal and found.share == 1 and not found.quarantined_keys and found.scn is not None
+        return last if is_whole and not self._is_older(last) else None
 
     @property
     def proof(self) -> Proof | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, func, select, text
+from sqlalchemy import Connection, Engine, Row, and_, func, select, text
 
 from redolake.ledger import tables as t
 from redolake.ledger.base import LedgerBase, database_errors
@@ -91,6 +91,7 @@ class LedgerReading:
     gaps: tuple[DeclaredGap, ...]
     decisions: tuple[Decision, ...]
     facts: Mapping[str, Mapping[str, FactRow]]  # by kind, then name
+    dropped_at: Mapping[TableId, int] = field(default_factory=dict)  # SCN of the DROP of tables that stay in Delta
 
     @property
     def last_batch(self) -> BatchEntry | None:
@@ -172,7 +173,19 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
             for row in connection.execute(rows(t.decisions).order_by(t.decisions.c.number.desc()).limit(DECISIONS_SHOWN))
         ),
         facts=facts,
+        dropped_at=_dropped_scns(connection, pipeline),
     )
+
+
+def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
+    """Return the SCN of the DROP of each table whose newest version is a dropped one."""
+    v = t.table_versions.c
+    newest = select(v.owner, v.table_name, func.max(v.from_scn).label("from_scn")).where(v.pipeline == pipeline)
+    last = newest.group_by(v.owner, v.table_name).subquery()
+    is_last = and_(v.owner == last.c.owner, v.table_name == last.c.table_name, v.from_scn == last.c.from_scn)
+    dropped = v.body["dropped_at"].as_integer()
+    query = select(v.owner, v.table_name, dropped).join_from(t.table_versions, last, is_last).where(v.pipeline == pipeline)
+    return {TableId(owner, name): scn for owner, name, scn in connection.execute(query.where(dropped.is_not(None)))}
 
 
 def _end_time(connection: Connection, pipeline: str, end: ChainPosition) -> datetime | None:

@@ -17,7 +17,7 @@ from redolake.values.table import TableId
 
 FactKind = Literal[
     "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
-    "quarantine", "history",
+    "quarantine", "history", "drops",
 ]  # fmt: skip
 
 F = t.facts.c

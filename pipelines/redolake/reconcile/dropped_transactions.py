@@ -18,8 +18,10 @@ from redolake.reconcile.newest_batches import BACK, end_of, is_in_chain, start_o
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult, DroppedRows
 from redolake.records.batches.spec import DroppedXid
+from redolake.records.codec import to_body
 from redolake.records.drops import DroppedTransaction
 from redolake.records.gaps import DeclaredGap
+from redolake.records.shown_facts import DropFact, DropsFact
 from redolake.values.scn import ChainPosition
 
 Key = tuple[int, str, int]  # container, xid, start SCN
@@ -134,6 +136,14 @@ def read_drops(context: PipelineContext) -> tuple[DropReport, ...]:
 def read_open_drops(context: PipelineContext) -> tuple[DropReport, ...]:
     """Return the dropped transactions that still matter: not ended yet, or some table lacks their changes."""
     return tuple(found for found in read_drops(context) if found.state == "open" or found.lacking)
+
+
+def record_drops(context: PipelineContext) -> None:
+    """Record for the page, `status` and the metrics which tables lack the changes of dropped transactions."""
+    dropped = read_drops(context)
+    found = [DropFact(drop.xid, drop.end_scn, drop.lacking) for drop in dropped if drop.lacking and drop.end_scn is not None]
+    if dropped:
+        context.ledger.record_fact("drops", to_body(DropsFact(tuple(found))))
 
 
 def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[TableEntry]) -> DropReport:

@@ -153,7 +153,7 @@ def read_drop(context: PipelineContext, file: str, cure: str) -> DroppedTransact
 
 def never_read(found: DeclaredGap, table: TableId) -> RedoLost:
     return RedoLost(
-        f"changes from SCN {found.start.scn} to {found.end.scn} were never read",
+        f"changes from SCN {found.start.scn} to {found.last_position.scn} were never read",
         cure=f"`redolake snapshot {table} --replace` reads the table again",
         table=table,
         reason=found.reason,

@@ -172,6 +172,22 @@ class QuarantineFact:
 
 
 @dataclass(frozen=True, slots=True)
+class DropFact:
+    """A dropped transaction that committed, or may have, by `end_scn`. `tables` lack its changes unless read again since."""
+
+    xid: str
+    end_scn: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropsFact:
+    """The dropped transactions whose changes some table lacked when a batch last met one."""
+
+    drops: tuple[DropFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryFact:
     """How far the history of a table is, by the last batch: see HistoryState."""
 

@@ -158,7 +158,7 @@ TABLE: tuple[Row, ...] = (
     _row(
         (257,), SourceUnavailable, "the archiver is stuck",
         cure="the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the "
-        "step is retried. Do not delete logs that end above `landed to SCN` of `redolake status`",
+        "step is retried. Do not delete logs with redo after `landed to SCN` of `redolake status`",
     ),
     _row((1035,), SourceUnavailable, "the database is open to privileged users only", cure=_RESTRICTED),
     _row((1033, 1034, 1089, 1090, 1092), SourceUnavailable, "the database is starting or stopping"),

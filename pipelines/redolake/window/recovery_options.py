@@ -69,9 +69,11 @@ def pdb_choices(pipeline: str, position: Position) -> list[Choice]:
 def gap_choices(recover: str, position: Position, gap: Position, undone: str) -> list[Choice]:
     """Return the choices that continue after the lost redo without a snapshot. `undone` is what they cost besides after a
     RESETLOGS that undid landed changes."""
-    span = f"SCN {position.scn} to {gap.scn}"
+    span = f"SCN {position.scn} to {gap.scn - 1}"
     if gap.resetlogs_id != position.resetlogs_id:
-        start, end = (f"SCN {edge.scn} of incarnation {edge.resetlogs_id}" for edge in (position, gap))
+        start, end = (
+            f"SCN {scn} of incarnation {edge.resetlogs_id}" for scn, edge in ((position.scn, position), (gap.scn - 1, gap))
+        )
         span = f"from {start} to {end}"
     return [
         Choice(
@@ -84,7 +86,7 @@ def gap_choices(recover: str, position: Position, gap: Position, undone: str) ->
         Choice(
             "position",
             f"set the position by hand, to SCN {gap.scn} or higher",
-            f"the same as a gap up to that SCN{undone}. Choose it only if no captured table changed before that SCN",
+            f"the same as a gap that ends before that SCN{undone}. Choose it only if no captured table changed before that SCN",
             f"{recover} --position SCN --reason TEXT",
         ),
     ]

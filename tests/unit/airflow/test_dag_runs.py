@@ -108,7 +108,7 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
 
     _, ran = run(capture_dag)
 
-    assert noted(ran) == "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
+    assert noted(ran) == "SCN 100 to 199, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
     facts = {"window": NAME, "start_scn": 100, "end_scn": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
     assert events(ran) == {"redolake://shop/landing": facts}
 
@@ -131,7 +131,7 @@ def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
 
     said = [record.getMessage() for record in caplog.records if record.name.startswith("redolake.airflow")]
     assert f"commits of SCN [100, 200) {shown}, 1 window: /l/batch.json" in said
-    assert "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
+    assert "SCN 100 to 199, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
     assert f"AS OF SCN 90 {shown}: SHOP.ORDERS" in said
     assert said.count(f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}") == 2
 
@@ -351,7 +351,7 @@ def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(
 
     extra = {"complete_to_scn": 199, "batch_start_scn": 100, "batch_end_scn": 151, "batch_ends_at": None}
     assert events(ran) == {"redolake://shop/SHOP.ORDERS": extra}
-    assert noted(ran) == "SCN 100 to 151, 1 row"
+    assert noted(ran) == "SCN 100 to 150, 1 row"
 
 
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):

@@ -105,5 +105,5 @@ def test_status_says_the_sentence_first_and_no_open_transaction_is_said_in_words
     _, status = run(tmp_path, "status")
     _, listed = run(tmp_path, "tx", "list")
 
-    assert status.startswith("shop: not started. No table has contents yet.")
+    assert status.startswith("shop: not started. The ledger knows of no table with contents.")
     assert "No transaction is open." in listed

@@ -20,7 +20,7 @@ import yaml
 
 from redolake.cli.metrics_server import metrics_server
 from redolake.cockpit.metrics import HELP
-from redolake.cockpit.values import State
+from redolake.cockpit.values import TONES, State
 from redolake.errors import LedgerUnavailable
 
 DOCKER = Path(__file__).parents[3] / "docker"
@@ -54,6 +54,28 @@ def test_the_dashboard_shows_every_metric_but_the_applied_scn() -> None:
     shown = {name for panel in panels() for target in panel["targets"] for name in METRIC.findall(target["expr"])}
 
     assert set(HELP) - shown == {"redolake_applied_scn"}
+
+
+def test_the_dashboard_gives_each_state_the_colour_of_the_page() -> None:
+    """Grafana shows a 1 in green, also that of `stopped`."""
+    colours = {"good": "green", "notice": "orange", "bad": "red", "quiet": "text"}
+    health = next(panel for panel in panels() if panel["title"] == "Health")["fieldConfig"]["overrides"]
+
+    found = {
+        state: [
+            one["properties"][0]["value"]["fixedColor"]
+            for one in health
+            if re.search(one["matcher"]["options"][1:-1], f"shop: {state}")
+        ]
+        for state in TONES
+    }
+
+    assert found == {state: [colours[tone]] for state, tone in TONES.items()}
+
+
+def test_no_alert_compares_a_number_of_hours_that_the_pipeline_itself_has_a_threshold_for() -> None:
+    """`redolake_runway_hours < 12` paged for twelve hours after every start, and ignored `runway` of pipelines.yml."""
+    assert [alert["alert"] for alert in alerts() if "redolake_runway_hours" in alert["expr"]] == []
 
 
 def test_no_two_panels_overlap_and_each_fits_the_grid() -> None:

@@ -24,7 +24,7 @@ def read_at(scn: int) -> None:
 
 @pytest.mark.parametrize("scn", [200, 250, 298])
 def test_an_scn_inside_a_declared_gap_is_refused_with_the_tables(scn: int) -> None:
-    with pytest.raises(NotReadableAsOf, match="lies in a declared gap: the redo from SCN 200 to 300 was never read") as refused:
+    with pytest.raises(NotReadableAsOf, match="lies in a declared gap: the redo from SCN 200 to 299 was never read") as refused:
         read_at(scn)
 
     assert str(refused.value.where["table"]) == "SHOP.SAVINGS, SHOP.CURRENTS"

@@ -13,6 +13,7 @@ from redolake.host import crash
 from redolake.land import layout
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.batches import attempt_of, find_superseded
+from redolake.reconcile.dropped_transactions import record_drops
 from redolake.reconcile.holds import NOT_LOADED
 from redolake.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
 from redolake.reconcile.newest_batches import is_in_chain
@@ -102,6 +103,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
             with context.ledger.at_once():
                 record_results(context, [(result, name)], find_superseded(context))
             context.ledger.release_lease(lease)
+        record_drops(context)
         check_goes_on(context, result, name)
         tables = {str(done.table): applied_table(done) for done in result.tables}
         held = tuple(name for name, table in tables.items() if table.state == "held")

@@ -180,7 +180,7 @@ def with_own_quarantines(context: PipelineContext, spec: BatchSpec, folder: str)
 
 
 def gap_text(gap: DeclaredGap) -> str:
-    return f"the changes from SCN {gap.start.scn} to {gap.end.scn}, a declared gap: {gap.reason or gap.kind}"
+    return f"the changes from SCN {gap.start.scn} to {gap.last_position.scn}, a declared gap: {gap.reason or gap.kind}"
 
 
 # --- The SCN, and whether each table is known there ---------------------------------------------------------------------
@@ -239,7 +239,8 @@ def check_gaps(context: PipelineContext, at: ChainPosition, tables: Sequence[Tab
     for gap in context.landing.gaps.all():
         if gap.start.chain_position <= at < gap.last_position:
             raise NotReadableAsOf(
-                f"SCN {at.scn} lies in a declared gap: the redo from SCN {gap.start.scn} to {gap.end.scn} was never read",
+                f"SCN {at.scn} lies in a declared gap: "
+                f"the redo from SCN {gap.start.scn} to {gap.last_position.scn} was never read",
                 cure=f"choose SCN {gap.start.scn - 1} or lower, or one after the tables were read again",
                 table=", ".join(map(str, tables)),
                 scn=at.scn,

@@ -95,7 +95,7 @@ class GapClosing:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn}"
+        head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn - 1}"
         if self.missing:
             names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
             return (head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman))
@@ -179,7 +179,7 @@ def find_gap(context: PipelineContext, scn: int | None) -> DeclaredGap:
     if scn is None:
         found = [one for one in found if any(lacking(context, one, None))] or found[-1:]
     if len(found) != 1:
-        there = ", ".join(f"SCN {one.start.scn} to {one.end.scn}" for one in gaps) or "none"
+        there = ", ".join(f"SCN {one.start.scn} to {one.last_position.scn}" for one in gaps) or "none"
         what = "no declared gap has this SCN" if scn is not None else f"{len(found)} declared gaps are open"
         raise Terminal(what, cure=f"name an SCN inside one of the declared gaps: {there}")
     return found[0]

@@ -38,6 +38,7 @@ class WindowStatus:
     single_quote_rows: int = 0
     reread: tuple[RereadRows, ...] = ()
     ends_at: datetime | None = None  # when the source wrote its end SCN
+    to_scn: int | None = None  # the last SCN of the window
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,9 @@ class GoneTable:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`landed_to_scn` is the SCN at which the next window starts; None before the first snapshot. `lacks_ledger`: the ledger is
-    empty and the landing is not; the next run rebuilds it."""
+    """`landed_to_scn` is the last SCN that has landed, None before the first window; `next_start_scn` is the one at which the
+    next window starts, after a declared gap a later one. `lacks_ledger`: the ledger is empty, the landing is not; the next
+    run rebuilds it."""
 
     pipeline: str
     landed_to_scn: int | None
@@ -141,6 +143,7 @@ class Status:
     pruned_by: str | None = None
     streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
     unproved_since_scn: int | None = None  # since when they were received without asking the database
+    next_start_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +173,12 @@ def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
         reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
         position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
+        landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
         last = None if pruned is None else pruned.steps[-1]
         return Status(
             pipeline=pipeline.name,
-            landed_to_scn=None if position is None else int(position.scn),
-            landed_to_at=iso(reading.position_at),
+            landed_to_scn=None if landed is None else landed.end_scn - 1,
+            landed_to_at=None if landed is None else iso(landed.ends_at),
             pruned_to_scn=None if last is None else last.scn,
             pruned_at=None if last is None else last.at,
             pruned_by=None if last is None else last.by,
@@ -189,6 +193,7 @@ def read_status(pipeline: Pipeline) -> Status:
             lacks_ledger=position is None and proven_position(context) is not None,
             streams=() if streams is None else streams.streams,
             unproved_since_scn=None if streams is None else streams.unproved_since,
+            next_start_scn=None if position is None else int(position.scn),
         )
 
 
@@ -212,7 +217,7 @@ def window_status(context: PipelineContext, row: WindowRow) -> WindowStatus:
     manifest = context.landing.windows.manifest(row.name)
     quotes = 0 if manifest is None else single_quote_rows(manifest)
     reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
-    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at)
+    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at, row.end_scn - 1)
 
 
 def table_status(context: PipelineContext, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
