@@ -94,7 +94,7 @@ def read_versions(
     metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
     for one in versions:
         if one.copy is not None:
-            copy_version(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+            copy_version(spark, one.table, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
             copy_list(spark, one)
     if spec is not None:
         check_result(spec, run(spark, spec, report))
