@@ -55,11 +55,11 @@ def add_columns(
     metadata = {
         "pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token, "filled": names,
     }  # fmt: skip
-    may_commit()
-    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata)
+    terms = Terms(task.table, owner, may_commit, exact=True)
+    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata, terms)
     joined = join(table.rows, source, task)
     check_rows(joined, task, counted.passing)
-    load, terms = load_id(task.app_id, table.version, spec.token), Terms(task.table, owner, may_commit, exact=True)
+    load = load_id(task.app_id, table.version, spec.token)
     with commit(table, terms, Tag(load, task.scn, metadata), "columns added") as writer:
         writer.create(contents(joined, table, source, task), task.options)
     return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))

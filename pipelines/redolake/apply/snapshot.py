@@ -64,8 +64,9 @@ def load_snapshot(
             cure="take the snapshot again",
             table=task.table,
         )
-    enable_for(table, contents, metadata)
-    load, terms = load_id(task.app_id, table.version, spec.token), Terms(task.table, owner, may_commit, use=use, replaces=True)
+    terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
+    enable_for(table, contents, metadata, terms)
+    load = load_id(task.app_id, table.version, spec.token)
     with commit(table, terms, Tag(load, task.scn, metadata), "snapshot") as writer:
         writer.create(contents, task.options)
     if (table.app_id, table.position) != (load, task.scn):

@@ -65,7 +65,7 @@ def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, 
         return MaintainedTable(task.table, error="no Delta table is there")
     if task.of is not None and spec.history_from is not None:
         limit = datetime.fromisoformat(spec.history_from)
-        shorten_history(spark, task.target, task.of, limit, spec.pipeline, may_commit, LEAST_SHARE)
+        shorten_history(spark, task.target, task.of, limit, spec.pipeline, task.table, may_commit, LEAST_SHARE)
     files, size = size_of(spark, task.target)
     is_due = has_small_files(files, size, spec.files, spec.file_bytes)
     if is_due:

@@ -48,7 +48,7 @@ def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOption
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
     if marks:
-        enable_features(table, ["deletionVectors"], writer.tag.metadata)
+        enable_features(table, ["deletionVectors"], writer.tag.metadata, writer.terms)
 
     def run_merge(session: SparkSession) -> None:
         session.conf.set(DELETION_VECTORS, "true" if marks else "false")

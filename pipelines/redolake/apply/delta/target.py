@@ -61,7 +61,7 @@ class DeltaTarget(DeltaTable):
         check_readers(self.log, task.options.readers, task.table)
         check_layout(self, task.table, task.options)
         check_writable(self, task.table, task.versions[-1].key_kind)
-        write_plain_types(self, {**context.metadata, "table": str(task.table)}, context.may_commit)
+        write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms_of(context, task))
         settle(self, task.table, task.options, context.metadata, context.may_commit)
 
     def claim(self, context: ApplyContext, task: TableTask) -> None:

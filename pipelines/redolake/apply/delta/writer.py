@@ -32,8 +32,9 @@ Statement = Callable[[SparkSession], object]  # in a session whose commits have 
 class Terms:
     """Under which terms a table is written. `may_commit` raises when another writer holds the lease, `check_lake` where there
     is no lake; it is asked where there is no table. `covers` is the newest version whose rows were compared: changes of others
-    up to it are known. With `replaces` the rows that are there do not count. With `later` the caller looks for rows that others
-    have written at the same moment, once it has recorded the commit. With `exact` no other commit at all may have been made."""
+    up to it are known. With `any_rows` it does not matter who has written the rows that are there. With `later` the caller
+    looks for rows that others have written at the same moment, once it has recorded the commit. With `exact` no other commit
+    at all may have been made."""
 
     table: TableId
     owner: Owner | None
@@ -41,7 +42,7 @@ class Terms:
     check_lake: Callable[[], None] = allow
     use: Use = "merge"
     covers: int | None = None
-    replaces: bool = False
+    any_rows: bool = False
     later: bool = False
     exact: bool = False
 
@@ -49,8 +50,12 @@ class Terms:
 class Writer:
     """What may be committed. Each verb is one commit, with the tag."""
 
-    def __init__(self, table: DeltaTable, tag: Tag) -> None:
-        self.table, self.tag = table, tag
+    def __init__(self, table: DeltaTable, terms: Terms, tag: Tag) -> None:
+        self.table, self.terms, self.tag = table, terms, tag
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.table.spark
 
     def append(self, rows: DataFrame, *, new_columns: bool = False) -> None:
         self._save(rows, "append", {"mergeSchema": "true"} if new_columns else {})
@@ -60,12 +65,18 @@ class Writer:
         chosen = {"partitionOverwriteMode": "static"} if where is None else {"replaceWhere": where}
         self._save(rows, "overwrite", {**chosen, **({"mergeSchema": "true"} if new_columns else {})})
 
-    def create(self, rows: DataFrame, options: TargetOptions = DEFAULT, properties: Mapping[str, str] | None = None) -> None:
+    def create(
+        self,
+        rows: DataFrame,
+        options: TargetOptions = DEFAULT,
+        properties: Mapping[str, str] | None = None,
+        partitions: Sequence[str] = (),
+    ) -> None:
         """Replace schema and rows at once, whether or not there is a table; a new one gets its properties of Delta too."""
         own = {key: value for key, value in options.properties if key.startswith("delta.")}
         if any(map(feature_of_name, rows.columns)):
             own.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
-        by = tuple(map(options.name, options.partition_by))
+        by = (*map(options.name, options.partition_by), *partitions)
         self._save(rows, "overwrite", {"overwriteSchema": "true", **own, **(properties or {})}, by)
 
     def run(self, statement: str | Statement) -> None:
@@ -97,11 +108,11 @@ def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Wr
     is_other = table.version != before if terms.exact else (before or 0) > (table.version or 0)
     if table.standing != seen or is_other:
         raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
-    if not terms.replaces:
+    if not terms.any_rows:
         check_foreign(table, terms.table, terms.covers)
         tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
     before = table.version
-    yield Writer(table, tag)
+    yield Writer(table, terms, tag)
     table.refresh()
     crash.point(point)
     check_alone(table, terms, tag, before)
@@ -133,5 +144,5 @@ def check_alone(table: DeltaTable, terms: Terms, tag: Tag, before: int | None) -
             table=terms.table,
             path=table.path,
         )
-    if not terms.later:
+    if not (terms.later or terms.any_rows):
         check_foreign(table, terms.table, terms.covers)
