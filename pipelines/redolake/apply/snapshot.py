@@ -12,6 +12,7 @@ from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.features import beyond, check_readers
 from redolake.apply.delta.log import load_id, token_in
+from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.delta.own_columns import of_load
 from redolake.apply.delta.owner import Owner, Use, check_owner
 from redolake.apply.delta.schema import target_schema
@@ -46,6 +47,7 @@ def load_snapshot(
     use: Use = "rebuild" if spec.replace else "load"
     with suppress(LakeDamaged) if damage is not None else nullcontext():
         check_owner(table.log, owner, task.table, task.target, use)
+    check_not_nested(task.target, task.table)
     if damage is not None:
         remove_table(task.target)
         table.refresh()
