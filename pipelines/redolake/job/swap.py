@@ -137,7 +137,8 @@ def swap_rows(
             table=table,
         )
     tag = Tag(f"{live.app_id}{REPAIRS}", number, metadata)
-    terms = Terms(table, Owner.of(copy.app_id, copy.origin), may_commit, partial(check_lake, lake))
+    owner, covers = Owner.of(copy.app_id, copy.origin), live.version  # what others have changed until now is to be replaced
+    terms = Terms(table, owner, may_commit, partial(check_lake, lake), covers=covers)
     with commit(live, terms, tag, "swap") as writer:
         writer.replace(other.rows)
     assert live.version is not None
