@@ -1,6 +1,6 @@
 """Delta tables in folders that lie inside each other: VACUUM of the outer one removes the files of the inner one.
 
-Two pipelines.yml need not know of each other, so the folders are looked at, and each table says whose it is.
+Two pipelines.yml need not know of each other. So the folders above and below are read, and each table says whose it is.
 """
 
 from __future__ import annotations
