@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.table import DeltaTable
@@ -113,7 +114,8 @@ def another_owner(given: Given) -> None:
 
 def our_own_late_commit(given: Given) -> None:
     table = DeltaTable(given.spark, given.mine.target, given.mine.app_id)
-    rows = given.spark.sql("SELECT CAST(7 AS DECIMAL(10,0)) AS ID, 'late' AS V")
+    values = {"ID": F.lit(7), "V": F.lit("late")}
+    rows = given.spark.range(1).select(*(values[f.name].cast(f.dataType).alias(f.name) for f in table.schema.fields))
     rows.write.format("delta").mode("append").options(**Tag(table.app_id, 15, {}).options()).save(table.path)
 
 
