@@ -41,6 +41,7 @@ from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from redolake.records.batches.spec import BatchSpec, DroppedXid, TableTask
 from redolake.records.file_digest import FileDigest
+from redolake.records.lakes import LakePlace
 from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from redolake.records.proofs import FoundRow
 from redolake.values.delivery import RereadRows, RereadValues
@@ -409,7 +410,7 @@ class PlainLake:
 
     def swap_rows(
         self, _: Any, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
-        may_commit: Callable[[], None],
+        may_commit: Callable[[], None], lake: LakePlace | None = None,
     ) -> int:  # fmt: skip
         live, other = self.tables[target], self.tables[copy.path]
         self.check_not_passed(live, copy.app_id, copy.position)

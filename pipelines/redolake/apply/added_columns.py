@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.create import overwrite
 from redolake.apply.delta.current import check_current
 from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.log import load_id
@@ -22,12 +21,12 @@ from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.rewrite import OURS
 from redolake.apply.delta.schema import check_columns, target_schema
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import SourceRows, check_keys, check_values, read_source
 from redolake.apply.spark.quoting import quote
 from redolake.apply.target import target_columns
 from redolake.apply.translation import Translation
-from redolake.errors import InvariantBroken, Terminal, Transient
-from redolake.host import crash
+from redolake.errors import Terminal
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.values import frames
 from redolake.values.joined_columns import names_of, version_to_read
@@ -56,25 +55,13 @@ def add_columns(
     metadata = {
         "pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token, "filled": names,
     }  # fmt: skip
-    may_commit()
-    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata)
-    before, joined = table.version, join(table.rows, source, task)
+    terms = Terms(task.table, owner, may_commit, exact=True)
+    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata, terms)
+    joined = join(table.rows, source, task)
     check_rows(joined, task, counted.passing)
-    may_commit()
-    table.see_others()
-    if table.version != before:
-        raise Transient("the table was written meanwhile", cure="run it again", table=task.table, path=task.target)
-    load = load_id(task.app_id, before, spec.token)
-    overwrite(contents(joined, table, source, task), task.target, Tag(load, task.scn, metadata).options(), task.options)
-    crash.point("columns added")
-    table.refresh()
-    if (table.app_id, table.position, table.version) != (load, task.scn, (before or 0) + 1):
-        raise InvariantBroken(
-            "another commit of the table was made at the same moment",
-            cure=f"run `redolake snapshot {task.table} --replace`",
-            table=task.table,
-            path=task.target,
-        )
+    load = load_id(task.app_id, table.version, spec.token)
+    with commit(table, terms, Tag(load, task.scn, metadata), "columns added") as writer:
+        writer.create(contents(joined, table, source, task), task.options)
     return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 

@@ -16,9 +16,11 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.create import overwrite
 from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
 from redolake.apply.delta.log import read_log
+from redolake.apply.delta.owner import Owner
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.decoded import REDO, by_names, with_rowid
 from redolake.apply.landed.findings import TROUBLE, finding, trouble
@@ -39,7 +41,6 @@ from redolake.values.quarantine import over_limit
 from redolake.values.redo import CHANGE_ORDER, Operation
 from redolake.values.scn import ScnRange
 from redolake.values.table import ROWID_COLUMN, TableVersion
-from redolake.values.target_options import TargetOptions
 
 OPERATIONS = ("insert", "update", "delete")
 REMOVALS = ("truncate", "remove_rows")
@@ -228,10 +229,12 @@ def write_changed_rows(rows: DataFrame, task: TableTask, form: str, end: int, me
     """Write the changes in one commit; files that a killed attempt has left are replaced."""
     if form == "delta":
         tag = Tag(task.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
-        overwrite(in_order(rows), task.target, {**properties_of(rows), **tag.options()}, TargetOptions())
+        table, terms = DeltaTable(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
+        with commit(table, terms, tag, "changes") as writer:
+            writer.create(in_order(rows), properties=properties_of(rows))
     else:
         in_order(rows).write.mode("overwrite").parquet(task.target)
-    crash.point("changes")
+        crash.point("changes")
 
 
 def properties_of(rows: DataFrame) -> dict[str, str]:

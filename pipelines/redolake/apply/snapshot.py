@@ -7,16 +7,18 @@ from contextlib import nullcontext, suppress
 
 from pyspark.sql import DataFrame, SparkSession
 
+from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.create import overwrite
 from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.features import beyond, check_readers
-from redolake.apply.delta.log import load_id, read_log, token_in
+from redolake.apply.delta.log import load_id, token_in
+from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.delta.own_columns import of_load
 from redolake.apply.delta.owner import Owner, Use, check_owner
 from redolake.apply.delta.schema import target_schema
 from redolake.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import Counted, check_keys, check_values, read_source
 from redolake.apply.spark.quoting import quote
 from redolake.apply.translation import Translation
@@ -28,7 +30,9 @@ from redolake.values.lake_columns import with_lake_names
 from redolake.values.target_options import TargetOptions
 
 
-def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
+def load_snapshot(
+    spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation, may_commit: MayCommit = allow
+) -> SnapshotLoaded:
     """Replace the table's contents in one commit, whatever its position is: readers find the older contents until then, and
     later in the table's history. Do nothing when the load is there already. Raise LandingConflict when the table is beyond the
     snapshot, unless the spec says `replace`.
@@ -43,6 +47,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     use: Use = "rebuild" if spec.replace else "load"
     with suppress(LakeDamaged) if damage is not None else nullcontext():
         check_owner(table.log, owner, task.table, task.target, use)
+    check_not_nested(task.target, task.table)
     if damage is not None:
         remove_table(task.target)
         table.refresh()
@@ -61,12 +66,11 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
             cure="take the snapshot again",
             table=task.table,
         )
-    check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
-    enable_for(table, contents, metadata)
+    terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
+    enable_for(table, contents, metadata, terms)
     load = load_id(task.app_id, table.version, spec.token)
-    overwrite(contents, task.target, Tag(load, task.scn, metadata).options(), task.options)
-    table.refresh()
-    crash.point("snapshot")
+    with commit(table, terms, Tag(load, task.scn, metadata), "snapshot") as writer:
+        writer.create(contents, task.options)
     if (table.app_id, table.position) != (load, task.scn):
         raise InvariantBroken(
             "another load of the table was committed at the same moment",

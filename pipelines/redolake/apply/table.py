@@ -28,7 +28,7 @@ from redolake.apply.small_tables import Prepared
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.holds import held_error
 from redolake.apply.spark.probes import take_alone
-from redolake.apply.target import ATTEMPT, History, Merged, Target
+from redolake.apply.target import ATTEMPT, ChangeWriter, History, Merged, Target
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_BATCH,
@@ -39,7 +39,6 @@ from redolake.errors import (
     Transient,
     report_with,
 )
-from redolake.host import crash
 from redolake.records.batches.attempt import NO_WORK, Attempt, TableWork
 from redolake.records.batches.manifest import RowAccount, TableResult
 from redolake.records.batches.spec import TableTask
@@ -177,6 +176,8 @@ def apply_ranges(
             progress.merge_seconds += time.monotonic() - began
             context.note_work(task.table, work)
             progress.work = note.work.with_rows(merged.inserted, merged.updated, merged.deleted)
+            progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
+            table.check_not_set_back(task, context.scns.start)  # by one who has committed since the check before the commit
         elif commit_range.steps:
             progress.work = progress.work.plus(TableWork(ddl=kinds_of(commit_range)))
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
@@ -244,38 +245,28 @@ def merge_range(
         "scns": scns,
         **({} if note is None else {ATTEMPT: to_body(note)}),
     }
-    context.may_commit()
-    table.see_others()
     table.claim(context, task)
     check_position(table, task, standing)
-    write_taken(context, table, task, commit_range, prepared.taken)
-    before = table.version
     is_empty = isinstance(prepared, ToMerge) and prepared.is_empty
-    if history is not None and commit_range.whole is None and not is_empty:  # single changes of rows read again are not known
-        record_changes(context, history, table, task, commit_range, prepared, count)
-    match prepared:
-        case ToAppend(changes, count):
-            merged = table.append(changes, count, last_scn, metadata, task.options)
-        case ToMerge() if prepared.is_empty:
-            merged = Merged()
-        case ToMerge():
-            merged = merge_net_change(context, table, task, prepared, last_scn, metadata)
-        case _:
-            assert_never(prepared)
-    table.refresh()
-    crash.point("merge")
+    with table.commit(context, task, last_scn, metadata) as writer:
+        write_taken(context, table, task, commit_range, prepared.taken)
+        if history is not None and commit_range.whole is None and not is_empty:  # single changes of rows read again: not known
+            record_changes(context, history, table, task, commit_range, prepared, count)
+        match prepared:
+            case ToAppend(changes, count):
+                merged = writer.append(changes, count)
+            case ToMerge() if prepared.is_empty:
+                merged = Merged()
+            case ToMerge():
+                merged = merge_net_change(context, table, task, prepared, writer)
+            case _:
+                assert_never(prepared)
     if merged != Merged() and table.position != last_scn:
         raise InvariantBroken(
             "the commit left no position in the Delta log",
             cure=f"run `redolake snapshot {task.table} --replace` to go on; and {report_with(OF_TABLE)}",
             table=task.table,
             scns=metadata,
-        )
-    if others := table.positions_since(before) - {last_scn}:
-        raise InvariantBroken(
-            f"another writer committed changes up to SCN {max(others)} at the same moment, some of which may be there twice",
-            cure=f"run `redolake snapshot {task.table} --replace`",
-            table=task.table,
         )
     return merged
 
@@ -318,12 +309,10 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
 
 
-def merge_net_change(
-    context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, last_scn: int, metadata: Mapping[str, object]
-) -> Merged:
+def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: ChangeWriter) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged = table.merge(prepared.changes, prepared.has, last_scn, metadata, task.options)
+        merged = writer.merge(prepared.changes, prepared.has)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

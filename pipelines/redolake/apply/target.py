@@ -7,6 +7,7 @@ target that there is. The deliveries, the net change and the order of a table's 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -120,9 +121,6 @@ class Target(Protocol):
 
     def refresh(self) -> None: ...
 
-    def see_others(self) -> None:
-        """Refresh if there are commits that have not been read."""
-
     def check_owner(self, context: ApplyContext, task: TableTask) -> None:
         """Raise FolderTaken where the table is another's."""
 
@@ -150,18 +148,20 @@ class Target(Protocol):
     def ranged_column(self, version: TableVersion) -> TargetColumn | None:
         """Return the column of the key by whose range MERGE shall leave out parts of the table; None for all of it."""
 
-    def merge(
-        self, net: DataFrame, has: NetColumns, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged | None:
-        """Commit net changes, at the position `last_scn`. Commit nothing, and return None, at a position that it has."""
+    def commit(
+        self, context: ApplyContext, task: TableTask, last_scn: int, metadata: Mapping[str, object]
+    ) -> AbstractContextManager[ChangeWriter]:
+        """Yield the writer of one commit at the position `last_scn`. Raise an error, with nothing written, where the table is
+        not as it was read, or another's, and where the lease is lost; raise InvariantBroken after the commit of another writer
+        of ours at the same moment."""
 
-    def append(
-        self, inserts: DataFrame, count: int, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged:
-        """Commit `count` INSERTs, at the position `last_scn`."""
 
-    def positions_since(self, version: int | None) -> frozenset[int]:
-        """Return the positions of our commits after that version."""
+class ChangeWriter(Protocol):
+    def merge(self, net: DataFrame, has: NetColumns) -> Merged | None:
+        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
+
+    def append(self, inserts: DataFrame, count: int) -> Merged:
+        """Commit `count` INSERTs."""
 
 
 class History(Protocol):

@@ -94,7 +94,7 @@ def read_versions(
     metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
     for one in versions:
         if one.copy is not None:
-            copy_version(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+            copy_version(spark, one.table, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
             copy_list(spark, one)
     if spec is not None:
         check_result(spec, run(spark, spec, report))
@@ -127,7 +127,7 @@ def copy_list(spark: SparkSession, one: VersionToRead) -> None:
     """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
     if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
         return
-    copy_events(spark, one.quarantine, one.copied_quarantine, one.load, one.complete_to, one.version)
+    copy_events(spark, one.quarantine, one.copied_quarantine, one.load, one.complete_to, one.version, one.table)
 
 
 def check_result(spec: BatchSpec, result: object) -> None:

@@ -10,6 +10,7 @@ from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.history import DeltaHistory
 from redolake.apply.delta.history_cut import HistoryCut, cut_history, find_cut
 from redolake.apply.delta.table import DeltaTable
+from redolake.values.table import TableId
 
 
 def older_history(spark: SparkSession, path: str, limit: datetime) -> HistoryCut | None:
@@ -22,6 +23,7 @@ def shorten_history(
     target: str,
     limit: datetime,
     pipeline: str,
+    table: TableId,
     may_commit: MayCommit = allow,
     least_share: float = 0.0,
 ) -> HistoryCut | None:
@@ -30,6 +32,6 @@ def shorten_history(
     cut = find_cut(history, limit)
     if cut is None or cut.older < least_share * cut.rows:
         return None
-    may_commit()
-    cut_history(history, DeltaTable(spark, target, ""), cut, {"pipeline": pipeline, "history_begins": cut.scn})
+    says = {"pipeline": pipeline, "history_begins": cut.scn}
+    cut_history(history, DeltaTable(spark, target, ""), cut, says, table, may_commit)
     return cut

@@ -56,7 +56,8 @@ def begin_copy(spark: SparkSession, base: VersionToRead, pipeline: str, scn: int
     """Copy the version of the table that has its rows AS OF the SCN."""
     check_versions([base])
     assert base.copy is not None
-    copy_version(spark, base.path, base.version, base.copy, base.app_id + base.load, scn, {"pipeline": pipeline, "copy": True})
+    says = {"pipeline": pipeline, "copy": True}
+    copy_version(spark, base.table, base.path, base.version, base.copy, base.app_id + base.load, scn, says)
 
 
 def bring_on(spark: SparkSession, spec: BatchSpec, report: Report) -> None:

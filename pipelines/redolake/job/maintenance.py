@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import MayCommit, Report, allow, silent
 from redolake.apply.delta.log import read_log
 from redolake.apply.delta.maintain import has_small_files, rewrite_small_files, set_retention, size_of, vacuum
+from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_ALL_TABLES, RedolakeError
@@ -63,9 +64,10 @@ def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, 
     known = read_log(task.target)
     if known is None:
         return MaintainedTable(task.table, error="no Delta table is there")
+    check_not_nested(task.target, task.table)
     if task.of is not None and spec.history_from is not None:
         limit = datetime.fromisoformat(spec.history_from)
-        shorten_history(spark, task.target, task.of, limit, spec.pipeline, may_commit, LEAST_SHARE)
+        shorten_history(spark, task.target, task.of, limit, spec.pipeline, task.table, may_commit, LEAST_SHARE)
     files, size = size_of(spark, task.target)
     is_due = has_small_files(files, size, spec.files, spec.file_bytes)
     if is_due:

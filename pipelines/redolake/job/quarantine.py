@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.log import load_in, read_log
-from redolake.apply.quarantine.log import add_events, events_frame, keys_of, read_events
+from redolake.apply.quarantine.log import Events, add_events, events_frame, keys_of, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
@@ -103,7 +103,7 @@ def add(
     spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object], table: TableId
 ) -> None:
     try:
-        add_events(spark, path, rows, {"table": str(table), **metadata})
+        add_events(Events(spark, path, table), rows, {"table": str(table), **metadata})
     except RedolakeError:
         raise
     except Exception as surprise:

@@ -33,7 +33,7 @@ def run_snapshot(
     tables = []
     for task in spec.tables:
         may_commit()
-        loaded = load_or_hold(spark, spec, task)
+        loaded = load_or_hold(spark, spec, task, may_commit)
         log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, task.scn)
         tables.append(loaded)
         line = f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded"
@@ -66,10 +66,10 @@ def run_filling(spark: SparkSession, spec: SnapshotSpec, may_commit: MayCommit =
     return loaded
 
 
-def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) -> SnapshotLoaded:
+def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, may_commit: MayCommit) -> SnapshotLoaded:
     try:
         check_files(dict.fromkeys(task.files, snapshot_again(task.table)), spec.digests)
-        return load_snapshot(spark, spec, task, TRANSLATION)
+        return load_snapshot(spark, spec, task, TRANSLATION, may_commit)
     except OF_ALL_TABLES:
         raise
     except RedolakeError as error:

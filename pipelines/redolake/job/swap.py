@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import Report
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.copy import copy_whole
-from redolake.apply.delta.log import REPAIRS, read_log
+from redolake.apply.delta.copy import copy_version
+from redolake.apply.delta.log import REPAIRS, base_of, read_log
+from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
 from redolake.job.as_of import VersionToRead, check_result, check_versions, copy_list
 from redolake.job.job import run
+from redolake.job.lake import check_lake
 from redolake.records.batches.spec import BatchSpec
+from redolake.records.lakes import LakePlace
 from redolake.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A whole copy at `path`, complete to `position`. `quarantine` is the live table's, `copied_quarantine` its own."""
+    """A whole copy at `path`, complete to `position`. `quarantine` is the live table's, `copied_quarantine` its own.
+    `origin` is where the landing began."""
 
     path: str
     app_id: str
     position: int
     quarantine: str | None = None
     copied_quarantine: str | None = None
+    origin: str = ""
 
 
 def position_of_copy(path: str, app_id: str) -> int | None:
@@ -39,10 +46,9 @@ def position_of_copy(path: str, app_id: str) -> int | None:
     if log is None:
         return None
     position = log.last_txn(log.current_id(app_id))
-    foreign = None if position is None else log.newest_foreign_write(f"{app_id.rpartition('/')[0]}/")
-    if foreign is not None:
+    for version, _ in [] if position is None else log.foreign_writes(base_of(app_id))[:1]:
         raise TableSetBack(
-            f"another writer has changed rows in version {foreign} of the copy",
+            f"another writer has changed rows in version {version} of the copy",
             cure="remove the folder, and make the copy again",
             path=path,
         )
@@ -56,10 +62,12 @@ def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, ob
     if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
         return
     if log is not None:
+        check_owner(log, Owner.of(one.app_id), one.table, one.copy)
         remove_copy(one.copy)
     check_versions([one])
     copy_list(spark, one)
-    copy_whole(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+    app = one.app_id + one.load
+    copy_version(spark, one.table, one.path, one.version, one.copy, app, one.complete_to, metadata, is_whole=True)
 
 
 @crash.writer
@@ -86,8 +94,8 @@ def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> No
         copy = DeltaTable(spark, task.target, task.app_id)
         if copy.position is not None and copy.position < spec.end - 1:  # nothing of it has changed since
             tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
-            spark.createDataFrame([], copy.schema).write.format("delta").mode("append").options(**tag.options()).save(copy.path)
-            crash.point("copy's position")
+            with commit(copy, Terms(task.table, Owner.of(task.app_id, spec.origin)), tag, "copy's position") as writer:
+                writer.append(spark.createDataFrame([], copy.schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ def find_swap(target: str, shadow: str, scn: int) -> Swap | None:
 
 def swap_rows(
     spark: SparkSession, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
-    may_commit: Callable[[], None],
+    may_commit: Callable[[], None], lake: LakePlace | None = None,
 ) -> int:  # fmt: skip
     """Put the copy's rows in the table's place, in one commit that leaves its position as it is. Return the Delta version.
 
@@ -128,11 +136,10 @@ def swap_rows(
             cure="run it again, which brings the copy to the table's position",
             table=table,
         )
-    may_commit()
     tag = Tag(f"{live.app_id}{REPAIRS}", number, metadata)
-    writer = other.rows.write.format("delta").mode("overwrite").option("partitionOverwriteMode", "static")
-    writer.options(**tag.options()).save(target)
-    crash.point("swap")
-    live.refresh()
+    owner, covers = Owner.of(copy.app_id, copy.origin), live.version  # what others have changed until now is to be replaced
+    terms = Terms(table, owner, may_commit, partial(check_lake, lake), covers=covers)
+    with commit(live, terms, tag, "swap") as writer:
+        writer.replace(other.rows)
     assert live.version is not None
     return live.version

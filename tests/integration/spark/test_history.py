@@ -195,7 +195,7 @@ def test_a_history_without_what_is_too_old_says_the_same_of_all_later_scns(
     planned = older_history(spark, str(mine.history), limit)
     assert planned is not None
     with killed_at("history cut"):
-        shorten_history(spark, str(mine.history), mine.target, limit, "p")
+        shorten_history(spark, str(mine.history), mine.target, limit, "p", mine.table)
     assert older_history(spark, str(mine.history), limit) is None, "a repeat finds nothing"
     run_batch(spark, batch_spec(folder, windows, [mine]))
 

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from redolake.apply.delta import key_range
 from redolake.job.batch import run_batch
 from redolake.records.batches.manifest import TableResult
+from redolake.values.table import Column, OracleType
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, update
-from tests.integration.spark.specs import batch_spec, contents, loaded, task
+from tests.integration.spark.specs import V, batch_spec, contents, created, loaded, task, version
 from tests.references.delta_table import replay
 
 pytestmark = pytest.mark.spark
@@ -73,6 +75,29 @@ def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_on
     assert contents(mine) == {**{n: f"v{n}" for n in range(1, 8)}, 8: "V8", **dict.fromkeys(range(101, 140), "new")}
     assert (result.inserted, result.updated) == (39, 1)
     assert re.search(r"Merge source has .* value: 2\) rows in initial scan but .* value: 40\) rows in second scan", warned())
+
+
+@pytest.mark.parametrize("digits", [18, 19])
+def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp_path: Path, monkeypatch, digits: int) -> None:
+    """delta-rs cuts the statistics of a decimal above 18 digits at 2^63-1. MERGE must not believe them: it would insert the
+    row twice, and delete none."""
+    monkeypatch.setattr(key_range, "LARGE_BYTES", 0)
+    long = Column(1, "ID", OracleType("NUMBER", precision=digits, scale=0), 1, False)
+    mine, key = task(tmp_path, versions=(version(columns=(long, V)),)), 10**digits - 9
+    created(spark, mine)
+
+    def batch(start: int, *changes: tuple[int, str]) -> TableResult:
+        window = land(tmp_path / "w", start, start + 50, committed(start, start + 5, *changes))
+        return run_batch(spark, batch_spec(tmp_path / str(start), [window], [mine])).tables[0]
+
+    assert batch(50, (1, insert(key, "a")), (1, insert(key + 1, "gone"))).error is None
+    assert batch(100, (1, insert(key + 2, "c"))).error is None
+    DeltaTable(mine.target).optimize.compact()
+    assert batch(150, (2, delete(key + 2, "c"))).error is None  # its commit knows the size of the table again
+    done = batch(200, (3, update(key, "a", "A")), (2, delete(key + 1, "gone")))
+
+    assert done.error is None
+    assert [(int(row["ID"]), row["V"]) for row in spark.read.format("delta").load(mine.target).collect()] == [(key, "A")]
 
 
 @contextmanager

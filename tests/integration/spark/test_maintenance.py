@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +113,18 @@ def test_a_pipeline_goes_on_after_maintenance_and_its_tables_equal_the_source(sh
     assert [table.equal for table in steps.verify_tables(pipeline, source=shop.params, spark=spark).tables] == [True]
     steps.run_maintenance(pipeline, spark=spark)  # of a table that is not written afterwards
     assert [table.equal for table in steps.verify_tables(pipeline, source=shop.params, spark=spark).tables] == [True]
+
+
+def test_files_of_a_table_of_another_pipeline_inside_the_folder_are_not_removed(spark: Any, tmp_path: Path) -> None:
+    """VACUUM removes what is below a table's folder and is not its own."""
+    outer = MaintenanceTask(T, small_files(spark, tmp_path / "t"))
+    inner = small_files(spark, tmp_path / "t" / "other" / "SHOP" / "U")
+    for file in Path(inner).glob("*.parquet"):
+        os.utime(file, (0, 0))
+
+    (done,) = maintained(spark, tmp_path, outer).tables
+    (other,) = maintained(spark, tmp_path, MaintenanceTask(T, inner)).tables
+
+    assert "lies around that of a Delta table that Redolake did not write" in done.error
+    assert "lies inside that of" in other.error
+    assert rows(inner) == list(range(20))

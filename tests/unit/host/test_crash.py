@@ -155,13 +155,8 @@ NOT_KILLED_AT = {
     "fold": "as remove_read",
     "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
-POINT_IN = {  # writers whose callers pass the point
-    "overwrite": ("load_snapshot", "add_columns", "create_shadow"),
-    **dict.fromkeys(("statement_commit", "add_column", "truncate", "delete"), ("follow_steps",)),  # its commits
-    "rewrite": ("follow_steps",),
-    "merge": ("merge_range",),
-    "append": ("merge_range",),
-}
+# What writes to Delta does so in a block of `commit` (apply/delta/writer.py), which has the point.
+POINT_IN = dict.fromkeys(("run", "_save", "merge", "run_merge"), ("commit",))
 RUN = ("run_sql", "run_query")  # they run statements of others, whose calls count
 NO_POINT = {
     "_create_object",  # `create`, which calls it, has the point
@@ -198,22 +193,30 @@ def text_of(called: ast.expr) -> str:
 def named_points() -> set[str]:
     """Return the names in the code; a name that is not a literal becomes an empty one."""
     return {
-        str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ""
+        point
         for _, function in functions()
         for name, call in calls(function)
-        if name in ("point", "crash.point")
+        if name in ("point", "crash.point", "commit")
+        for point in points_of(name, call) or [""]
     }
 
 
 def spark_points() -> set[str]:
     """Return the points after writes of Spark, which are killed in tests/integration/spark/ too."""
     return {
-        str(call.args[0].value)
+        point
         for _, function in functions("apply", "job")
         for name, call in calls(function)
-        if name == "crash.point"
-        if isinstance(call.args[0], ast.Constant)
+        if name in ("crash.point", "commit")
+        for point in points_of(name, call)
     }
+
+
+def points_of(name: str, call: ast.Call) -> list[str]:
+    """Return the literal names of a point, which `commit` has as its last argument."""
+    argument = call.args[3] if name == "commit" else call.args[0]
+    choices = (argument.body, argument.orelse) if isinstance(argument, ast.IfExp) else (argument,)
+    return [str(choice.value) for choice in choices if isinstance(choice, ast.Constant)]
 
 
 def ledger_points() -> set[str]:
@@ -277,7 +280,8 @@ def is_write(name: str, call: ast.Call) -> bool:
 
 def has_point(name: str) -> bool:
     bodies = [{called for called, _ in calls(function)} for _, function in functions() if function.name == name]
-    return bool(bodies) and all(body & {"point", "crash.point", "file_point"} for body in bodies)
+    bodies = [body for body in bodies if body]  # a protocol has none
+    return bool(bodies) and all(body & {"point", "crash.point", "file_point", "commit"} for body in bodies)
 
 
 def test_each_writer_of_a_file_is_known_to_the_kills() -> None:

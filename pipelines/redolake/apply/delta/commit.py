@@ -28,7 +28,8 @@ def text_of(metadata: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The txn and user metadata of one commit. `metadata` is for DESCRIBE HISTORY; the code only reads whether it is ours."""
+    """The txn and user metadata of one commit; without an application id it has no txn. `metadata` is for DESCRIBE HISTORY; the
+    code only reads whether it is ours, and what was checked."""
 
     app_id: str
     version: int
@@ -40,14 +41,14 @@ class Tag:
 
     def options(self) -> dict[str, str]:
         """Return the options of a DataFrameWriter."""
-        return {"txnAppId": self.app_id, "txnVersion": str(self.version), "userMetadata": self.text}
+        txn = {"txnAppId": self.app_id, "txnVersion": str(self.version)} if self.app_id else {}
+        return {**txn, "userMetadata": self.text}
 
 
 @contextmanager
 def session_with_metadata(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[SparkSession]:
     """Yield a session with the views of `spark`; its commits have the user metadata, by which they are known as ours."""
-    with session_like(spark) as session:
-        session.conf.set(METADATA, text_of(metadata))
+    with session_with_tag(spark, Tag("", 0, metadata)) as session:
         yield session
 
 
@@ -55,6 +56,7 @@ def session_with_metadata(spark: SparkSession, metadata: Mapping[str, object]) -
 def session_with_tag(spark: SparkSession, tag: Tag) -> Iterator[SparkSession]:
     """Yield a session with the views of `spark`; its commits have the tag."""
     with session_like(spark) as session:
-        for key, value in ((APP_ID, tag.app_id), (VERSION, str(tag.version)), (METADATA, tag.text)):
+        for key, value in ((APP_ID, tag.app_id), (VERSION, str(tag.version))) if tag.app_id else ():
             session.conf.set(key, value)
+        session.conf.set(METADATA, tag.text)
         yield session

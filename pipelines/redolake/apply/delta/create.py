@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from redolake.apply.context import ApplyContext
+from redolake.apply.context import ApplyContext, MayCommit, allow
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
 from redolake.apply.delta.schema import target_schema
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.translation import Translation
-from redolake.host import crash
 from redolake.records.batches.spec import TableTask
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.table import Rules, TableVersion
 from redolake.values.target_options import DEFAULT, TargetOptions
-
-
-def overwrite(frame: DataFrame, path: str, tag: Mapping[str, str], options: TargetOptions = DEFAULT) -> None:
-    """Commit schema and contents at once, whether or not there is a table; for a new one the properties of Delta too."""
-    writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    properties = {key: value for key, value in options.properties if key.startswith("delta.")}
-    if any(map(feature_of_name, frame.columns)):
-        properties.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
-    for key, value in {**properties, **tag}.items():
-        writer = writer.option(key, value)
-    if options.partition_by:
-        writer = writer.partitionBy(*map(options.name, options.partition_by))
-    writer.save(path)
 
 
 def create_table(
@@ -40,10 +26,13 @@ def create_table(
     translation: Translation,
     tag: Tag | None = None,
     options: TargetOptions = DEFAULT,
+    may_commit: MayCommit = allow,
 ) -> None:
     """Create an empty table, at the tag's position or without one."""
     schema = target_schema(with_lake_names(version, options), rules, translation, options)
-    overwrite(spark.createDataFrame([], schema), path, {} if tag is None else tag.options(), options)
+    table, terms = DeltaTable(spark, path, "" if tag is None else tag.app_id), Terms(version.table, None, may_commit)
+    with commit(table, terms, tag or Tag("", 0, {}), "shadow") as writer:
+        writer.create(spark.createDataFrame([], schema), options)
 
 
 def create_shadow(context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
@@ -52,9 +41,8 @@ def create_shadow(context: ApplyContext, table: DeltaTable, task: TableTask) -> 
         return
     version = valid_from(task.versions, task.shadow_from)
     tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
-    create_table(context.spark, task.target, version, task.rules, context.translation, tag, task.options)
+    create_table(context.spark, task.target, version, task.rules, context.translation, tag, task.options, context.may_commit)
     table.refresh()
-    crash.point("shadow")
 
 
 def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.table import DeltaTable
-from redolake.errors import SchemaConflict, TableSetBack, Transient
+from redolake.apply.delta.writer import check_foreign
+from redolake.errors import SchemaConflict, Transient
 from redolake.values.table import TableId
 
 
@@ -27,11 +28,4 @@ def check_current(table: DeltaTable, owner: Owner | None, table_id: TableId, scn
             cure="let apply run once, then run it again",
             table=table_id,
         )
-    foreign = table.log.newest_foreign_write(f"{table.base_id.rpartition('/')[0]}/")
-    if foreign is not None and (covers is None or foreign > covers):
-        raise TableSetBack(
-            f"another writer has changed rows in version {foreign} of the Delta table, after the last comparison of all rows",
-            cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id}`",
-            table=table_id,
-            path=table.path,
-        )
+    check_foreign(table, table_id, covers)

@@ -6,29 +6,25 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame
 
-from redolake.apply.delta.commit import session_with_metadata
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import table_at
-from redolake.apply.spark.session import run_sql
-from redolake.host import crash
 
 
-def enable_features(table: DeltaTable, features: Iterable[Feature], metadata: Mapping[str, object]) -> None:
+def enable_features(table: DeltaTable, features: Iterable[Feature], metadata: Mapping[str, object], terms: Terms) -> None:
     """Enable the features that the table lacks; a table that is created gets its own."""
     for feature in features:
         if table.log is None or has_feature(table.log, feature):
             continue
-        with session_with_metadata(table.spark, metadata) as session:
-            run_sql(session, f"ALTER TABLE {table_at(table.path)} {enable_clause(feature)}")
-        crash.point("feature")
+        with commit(table, terms, Tag("", 0, metadata), "feature") as writer:
+            writer.run(f"ALTER TABLE {table_at(table.path)} {enable_clause(feature)}")
 
 
-def enable_for(table: DeltaTable, frame: DataFrame, metadata: Mapping[str, object]) -> None:
+def enable_for(table: DeltaTable, frame: DataFrame, metadata: Mapping[str, object], terms: Terms) -> None:
     """Enable what the names and types of the columns need with which the table is going to be written again."""
     names = (feature_of_name(field.name) for field in frame.schema.fields)
     types = (feature_of_type(field.dataType.simpleString()) for field in frame.schema.fields)
     needed = sorted({feature for feature in (*names, *types) if feature is not None})
-    enable_features(table, needed, metadata)
-    if needed:
-        table.refresh()
+    enable_features(table, needed, metadata, terms)

@@ -13,21 +13,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.commit import Tag, session_with_metadata, session_with_tag
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
+from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.rewrite import rewrite, widens
 from redolake.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, Writer, commit
 from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
-from redolake.apply.spark.session import run_sql
 from redolake.apply.target import TargetColumn
 from redolake.errors import SchemaConflict
-from redolake.host import crash
 from redolake.records.batches.spec import ColumnChange, TableTask
 from redolake.values.lake_columns import lake_column, with_lake_names
 from redolake.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
@@ -36,7 +35,7 @@ from redolake.values.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)
 
-Commit = Callable[[SparkSession], object]  # in a session whose commits are described
+Commit = Callable[[Writer], object]
 PARKED = "_redolake_column_"  # the name of a column between two commits, if its place is taken or differs only in case
 
 
@@ -61,12 +60,17 @@ class Evolution:
         return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
 
     @property
+    def terms(self) -> Terms:
+        owner = Owner.of(self.task.app_id, self.context.origin, self.version.object_id)
+        return Terms(self.task.table, owner, self.context.may_commit, self.context.check_lake)
+
+    @property
     def for_any_reader(self) -> bool:
         return self.task.options.readers == "any"
 
 
 def statement_commit(statement: str) -> Commit:
-    return lambda session: run_sql(session, statement)
+    return lambda writer: writer.run(statement)
 
 
 def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange) -> None:
@@ -84,7 +88,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
             if done is not None and (scn, number) <= done:
                 continue
             follow_steps(evolution, run, number)
-        fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata))
+        fill_defaults(evolution, steps, Tag(table.filling_id, scn, context.metadata))
     if done is None or done[0] <= last:  # a repeat may find the DDL of a later range followed: this one had no changes
         check_columns(version, task.rules, table.columns, context.translation)
 
@@ -125,13 +129,11 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
         commits = rewritten(evolution, run)
     else:
         commits = FOLLOW[run[0].kind](evolution, run[0])
-    for place, commit in enumerate(commits, 1):
-        with session_with_metadata(
-            context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}
-        ) as session:
-            commit(session)
-        crash.point("evolve")
-    table.refresh()
+    txn = (table.filling_id, run[0].scn) if run[0].kind == "truncate" else ("", 0)
+    for place, make in enumerate(commits, 1):
+        tag = Tag(*txn, {**about, **({"ddl_step": number} if place == len(commits) else {})})
+        with commit(table, evolution.terms, tag, "evolve") as writer:
+            make(writer)
 
 
 def partitions_of(table: DeltaTable) -> list[str]:
@@ -177,9 +179,8 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     parts = [field for field in table.schema.fields if field.name in partitions]
     new = field_of(column, version, type_, step.default)
 
-    def append(session: SparkSession) -> None:
-        frame = session.createDataFrame([], T.StructType([*parts, new]))
-        frame.write.format("delta").mode("append").option("mergeSchema", "true").save(table.path)
+    def append(writer: Writer) -> None:
+        writer.append(writer.spark.createDataFrame([], T.StructType([*parts, new])), new_columns=True)
 
     enabled = [*evolution.enable(feature_of_type(type_)), *evolution.enable(feature_of_name(column.name))]
     return [*enabled, append, *place_of(evolution, column.id, column.name)]
@@ -248,16 +249,10 @@ def comment_table(evolution: Evolution, step: ColumnChange) -> list[Commit]:
 
 def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     """Delete all rows, with a txn of its own, by which a repeat does nothing."""
-    context, table = evolution.context, evolution.table
+    table = evolution.table
     if table.filled_to is not None and table.filled_to >= step.scn:
         return []
-    tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(evolution.task.table), "ddl_scn": step.scn})
-
-    def delete(described_session: SparkSession) -> None:
-        with session_with_tag(described_session, tag) as session:
-            run_sql(session, removal(table.path, evolution.task.options, step.scn))
-
-    return [delete]
+    return [statement_commit(removal(table.path, evolution.task.options, step.scn))]
 
 
 def removal(path: str, options: TargetOptions, scn: int) -> str:
@@ -300,7 +295,7 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
     evolution.context.report(said)
     log.info("%s", said)
     features = [commit for feature in types for commit in evolution.enable(feature)]
-    return [*features, partial(rewrite, table, after, task.table)]
+    return [*features, partial(rewrite, after=after)]
 
 
 REWRITES = frozenset({"drop_column", "rename_column", "change_type"})
@@ -319,8 +314,9 @@ FOLLOW: Mapping[str, Callable[[Evolution, ColumnChange], list[Commit]]] = {
 }
 
 
-def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag) -> None:
+def fill_defaults(evolution: Evolution, steps: Sequence[ColumnChange], tag: Tag) -> None:
     """Write the default into rows older than ADD COLUMN: Oracle shows it there, and logs no change of these rows."""
+    table = evolution.table
     added = [
         (table.columns[s.column.id], s.default)
         for s in steps
@@ -328,10 +324,8 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag) ->
     ]
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
-    with session_with_tag(table.spark, tag) as session:
-        run_sql(session, fill_sql(table.path, added))
-    table.refresh()
-    crash.point("fill")
+    with commit(table, evolution.terms, tag, "fill") as writer:
+        writer.run(fill_sql(table.path, added))
 
 
 def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]]) -> str:

@@ -17,20 +17,18 @@ from pyspark.sql import types as T
 
 from redolake.apply.context import ApplyContext
 from redolake.apply.delta import own_columns
-from redolake.apply.delta.commit import Tag, session_with_metadata
-from redolake.apply.delta.create import overwrite
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
-from redolake.apply.delta.log import DeltaLog, load_in
+from redolake.apply.delta.log import DeltaLog, base_of, load_in
 from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.rewrite import OURS, widens
 from redolake.apply.delta.schema import COLUMN_ID
 from redolake.apply.delta.settings import settle
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote, table_at
-from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.types import parse_type
-from redolake.errors import InvariantBroken, SchemaConflict
-from redolake.host import crash
+from redolake.errors import SchemaConflict
 from redolake.records.batches.manifest import HistoryState
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
@@ -60,7 +58,7 @@ def newest_epoch(log: DeltaLog | None) -> Epoch | None:
 
 def of_table(table: DeltaTable) -> Reached:
     """Return how far a table is."""
-    own = f"{table.base_id.rpartition('/')[0]}/"
+    own = base_of(table.base_id)
     txns = {} if table.log is None else {app: number for app, number in table.log.txns().items() if app.startswith(own)}
     return position_of_load(txns, load_in(table.app_id))
 
@@ -194,32 +192,31 @@ class DeltaHistory(DeltaTable):
             *(value.cast(COLUMNS[name]).alias(name) for name, value in own.items()),
             *(value.cast(types[name]).alias(name) for name, value in values.items()),
         )
-        before = self.version
-        frame.write.format("delta").mode("append").options(**tag.options()).save(self.path)
-        self.refresh()
-        crash.point("history")
-        assert self.log is not None
-        if others := self.log.txns_after(app_id, before) - {version}:
-            raise InvariantBroken(
-                f"another writer appended changes up to SCN {max(others)} to the history at the same moment: some may be "
-                "there twice",
-                cure=f"run `redolake snapshot {task.table} --replace`, which begins an epoch of the history",
-                table=task.table,
-                path=self.path,
-            )
+        with commit(self, self.terms(context, task), tag, "history") as writer:
+            writer.append(frame)
+
+    @property
+    def standing(self) -> object:
+        return {} if self.log is None else self.log.txns()
+
+    def terms(self, context: ApplyContext, task: TableTask) -> Terms:
+        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.versions[-1].object_id)
+        return Terms(task.table, owner, context.may_commit, context.check_lake)
+
+    def tag(self, context: ApplyContext, task: TableTask) -> Tag:
+        return Tag("", 0, {**context.metadata, "table": str(task.table)})
 
     def claim(self, context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
         """Create the history, or raise FolderTaken where the folder is another's."""
-        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.versions[-1].object_id)
-        check_owner(self.log, owner, task.table, self.path)
+        terms = self.terms(context, task)
+        check_owner(self.log, terms.owner, task.table, self.path)
         options = replace(task.options, cluster_by=(), partition_by=(), metadata_columns=(), deletes="remove")
         if self.log is None:
             own = [T.StructField(name, parse_type(type_), True) for name, type_ in COLUMNS.items()]
             empty = self.spark.createDataFrame([], T.StructType([*own, *fields_of(table)]))
-            overwrite(empty, self.path, {}, options)
-            self.refresh()
-            crash.point("history created")
-        if owner is not None:
+            with commit(self, terms, self.tag(context, task), "history created") as writer:
+                writer.create(empty, options)
+        if (owner := terms.owner) is not None:
             settle(self, task.table, owner.mark_options(replace(options, properties=())), context.metadata, context.may_commit)
 
     def fit(self, context: ApplyContext, table: DeltaTable, task: TableTask, scn: int) -> None:
@@ -259,25 +256,20 @@ class DeltaHistory(DeltaTable):
         features = (feature_of_type(field.dataType.simpleString()), feature_of_name(name))
         for feature in features:
             if feature is not None and not has_feature(self.log, feature):
-                self.commit(context, task, enable_clause(feature))
+                self.run(context, task, enable_clause(feature))
         new = T.StructField(name, field.dataType, True, field.metadata)
-        with session_with_metadata(self.spark, {**context.metadata, "table": str(task.table)}) as session:
-            frame = session.createDataFrame([], T.StructType([new]))
-            frame.write.format("delta").mode("append").option("mergeSchema", "true").save(self.path)
-        self.refresh()
-        crash.point("history's columns")
+        with commit(self, self.terms(context, task), self.tag(context, task), "history's columns") as writer:
+            writer.append(self.spark.createDataFrame([], T.StructType([new])), new_columns=True)
 
     def alter(self, context: ApplyContext, task: TableTask, feature: Feature, alteration: str) -> None:
         assert self.log is not None
         if not has_feature(self.log, feature):
-            self.commit(context, task, enable_clause(feature))
-        self.commit(context, task, alteration)
+            self.run(context, task, enable_clause(feature))
+        self.run(context, task, alteration)
 
-    def commit(self, context: ApplyContext, task: TableTask, alteration: str) -> None:
-        with session_with_metadata(self.spark, {**context.metadata, "table": str(task.table)}) as session:
-            run_sql(session, f"ALTER TABLE {table_at(self.path)} {alteration}")
-        self.refresh()
-        crash.point("history's columns")
+    def run(self, context: ApplyContext, task: TableTask, alteration: str) -> None:
+        with commit(self, self.terms(context, task), self.tag(context, task), "history's columns") as writer:
+            writer.run(f"ALTER TABLE {table_at(self.path)} {alteration}")
 
 
 def fields_of(table: DeltaTable) -> list[T.StructField]:

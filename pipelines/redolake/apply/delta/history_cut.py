@@ -13,15 +13,17 @@ from datetime import datetime
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import text_of
+from redolake.apply.context import MayCommit
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.history import BEGAN, DeltaHistory, newest_epoch
 from redolake.apply.delta.schema import COLUMN_ID, KEY_PLACE
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_query
-from redolake.host import crash
 from redolake.values.history import COLUMNS
 from redolake.values.history_sql import as_of_sql
+from redolake.values.table import TableId
 
 VIEW = "redolake_older_history"
 REMOVED = "what was older was removed"
@@ -56,20 +58,20 @@ def find_cut(history: DeltaHistory, limit: datetime) -> HistoryCut | None:
     return HistoryCut(cut.scn, cut.epoch, int(counts["older"]), int(counts["rows"]))
 
 
-def cut_history(history: DeltaHistory, table: DeltaTable, cut: HistoryCut, metadata: Mapping[str, object]) -> None:
+def cut_history(
+    history: DeltaHistory,
+    table: DeltaTable,
+    cut: HistoryCut,
+    metadata: Mapping[str, object],
+    table_id: TableId,
+    may_commit: MayCommit,
+) -> None:
     """Carry out the cut. `table` is the live one, whose key may be newer than that of the history's columns."""
     fields = [*history.schema.fields, *table.schema.fields]
     keys = {field.metadata[COLUMN_ID] for field in fields if KEY_PLACE in field.metadata}
-    (
-        beginning(history, cut, keys)
-        .write.format("delta")
-        .mode("overwrite")
-        .option("replaceWhere", cut.predicate)
-        .option("userMetadata", text_of({**metadata, **began(history, cut)}))
-        .save(history.path)
-    )
-    history.refresh()
-    crash.point("history cut")
+    tag = Tag("", 0, {**metadata, **began(history, cut)})
+    with commit(history, Terms(table_id, None, may_commit, any_rows=True), tag, "history cut") as writer:
+        writer.replace(beginning(history, cut, keys), cut.predicate)
 
 
 def began(history: DeltaHistory, cut: HistoryCut) -> dict[str, object]:

@@ -25,12 +25,18 @@ CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f
 # The part of an application id that names the load whose contents a commit continues. Tables of 0.1.0 have none before their
 # next load.
 LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
+CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
 
 
 def load_id(app_id: str, replaced: int | None, token: str) -> str:
     """Return the application id of a load that replaces this version of the table, and of all commits that continue it."""
     return f"{app_id}/load/{0 if replaced is None else replaced + 1}-{token}"
+
+
+def base_of(app_id: str) -> str:
+    """Return how all application ids of a table begin, in any incarnation of the database."""
+    return f"{app_id.rpartition('/')[0]}/"
 
 
 def load_in(app_id: str) -> str:
@@ -71,17 +77,12 @@ class DeltaLog:
     def current_id(self, app_id: str) -> str:
         """Return the application id with the load whose contents the table has: that of our newest commit, in any incarnation.
         A checkpoint does not say which commit is the newest; there the load with the highest number counts."""
-        own = f"{app_id.rpartition('/')[0]}/"
+        own = base_of(app_id)
         for _, commit in reversed(self.commits):
             if found := [load_in(app) for app in self._txns(commit) if app.startswith(own)]:
                 return app_id + max(found, key=_load_number)
         loads = (load_in(app) for app in self._checkpoint_txns() if app.startswith(own))
         return app_id + max(loads, key=_load_number, default="")
-
-    def txns_after(self, app_id: str, version: int | None) -> set[int]:
-        """Return the transaction versions of an application id in the commits after a version of the table."""
-        commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
-        return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
 
     def commit_info(self, app_id: str, version: int) -> dict[str, Any] | None:
         """Return what the commit with a transaction version says of itself; None where the log does not have it any more."""
@@ -105,7 +106,7 @@ class DeltaLog:
         """Return the application id and the position of the newest contents up to a version."""
         if version > self.version:
             return None
-        own, numbers = f"{app_id.rpartition('/')[0]}/", dict((*self.older, *self.commits))
+        own, numbers = base_of(app_id), dict((*self.older, *self.commits))
         for number in range(version, -1, -1):
             if number not in numbers:
                 break
@@ -214,29 +215,30 @@ class DeltaLog:
             raise log_damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
         return found
 
-    def foreign_write(self, own: str) -> tuple[int, str] | None:
-        """Return version and operation of the first commit that changed rows after the last one of an application id that
-        begins with `own`. A commit that only moves rows to other files (OPTIMIZE) does not count."""
-        found = None
-        for version, commit in reversed((*self.older, *self.commits)):
-            actions = self._actions(commit)
-            if any(_app_of(action).startswith(own) for action in actions):
-                return found
-            if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
-                operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
-                found = version, str(*operations[:1])
-        return None
+    def foreign_writes(self, own: str) -> list[tuple[int, str]]:
+        """Return version and operation of the commits of others that changed rows and that we have not seen, the oldest first:
+        those after our last one, and those between it and the version that it says was checked before it. Our application ids
+        begin with `own`. A commit that only moves rows to other files (OPTIMIZE) does not count.
 
-    def newest_foreign_write(self, own: str) -> int | None:
-        """Return the version of the last commit that changed rows after the last one of an application id that begins with
-        `own`."""
+        Where log retention has removed our last commit, all commits that are left are newer than it."""
+        found, checked, has_ours = [], -1, False
         for version, commit in reversed((*self.older, *self.commits)):
+            if has_ours and version <= checked:
+                break
             actions = self._actions(commit)
             if any(_app_of(action).startswith(own) for action in actions):
-                return None
-            if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
-                return version
-        return None
+                if not has_ours:
+                    checked = next((int(note[CHECKED]) for note in map(our_metadata, actions) if CHECKED in note), version)
+                has_ours = True
+            elif any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+                operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
+                found.append((version, str(*operations[:1])))
+        return found[::-1]
+
+    def ours_after(self, own: str, version: int | None) -> set[tuple[str, int]]:
+        """Return the transactions whose application id begins with `own` in the commits after a version of the table."""
+        commits = (commit for number, commit in (*self.older, *self.commits) if version is None or number > version)
+        return {(app, number) for commit in commits for app, number in self._txns(commit).items() if app.startswith(own)}
 
     def last_version_with(self, contents_of: int, own: str = "") -> int:
         """Return the newest version that still has the contents which we left in that one: the version before our next commit

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag, session_with_tag
 from redolake.apply.delta.enable import enable_features
 from redolake.apply.delta.key_range import condition
 from redolake.apply.delta.own_columns import of_change
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Writer
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
@@ -32,7 +32,9 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
 
 
-def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged | None:
+def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOptions = DEFAULT) -> Merged | None:
+    """Return what was merged; None where Delta has this transaction already."""
+    table, answer = writer.table, list[Row]()
     columns, spark = tuple(table.columns.values()), table.spark
     names = (
         "op",
@@ -46,14 +48,17 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
     if marks:
-        enable_features(table, ["deletionVectors"], tag.metadata)
+        enable_features(table, ["deletionVectors"], writer.tag.metadata, writer.terms)
+
+    def run_merge(session: SparkSession) -> None:
+        session.conf.set(DELETION_VECTORS, "true" if marks else "false")
+        answer.extend(run_sql(session, merge_sql(table.path, view, columns, has, options)))
+
     try:
-        with session_with_tag(spark, tag) as session:
-            session.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = run_sql(session, merge_sql(table.path, view, columns, has, options))
+        writer.run(run_merge)
     finally:
         spark.catalog.dropTempView(view)
-    if not answer:  # Delta has this txn version already and skipped the commit
+    if not answer:  # Delta skipped the commit
         return None
     row = answer[0]
     return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
@@ -114,8 +119,8 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"
 
 
-def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int, options: TargetOptions = DEFAULT) -> Merged:
-    columns, inserts = table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
+def append(writer: Writer, changes: DataFrame, count: int, options: TargetOptions = DEFAULT) -> Merged:
+    columns, inserts = writer.table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
     rows = inserts.select(*(F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in columns), *of_change(options))
-    rows.write.format("delta").mode("append").options(**tag.options()).save(table.path)
+    writer.append(rows)
     return Merged(inserted=count)

@@ -9,25 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from redolake.apply.context import MayCommit
-from redolake.apply.delta.commit import session_with_metadata
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote, table_at
-from redolake.apply.spark.session import run_sql
-from redolake.host import crash
 
 COLLATED = "string collate UTF8_BINARY"
 
 
-def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], may_commit: MayCommit) -> None:
+def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], terms: Terms) -> None:
     """Rewrite the schema if a column has a collated type: one commit of metadata, which changes no file and no position."""
     if table.log is None or COLLATED not in json.dumps(table.log.schema()):
         return
-    may_commit()
     # ALTER COLUMN would be skipped: for Spark the types are equal. REPLACE COLUMNS keeps ids, metadata and comments.
     fields = table.rows.schema.fields
     columns = ", ".join(f"{quote(field.name)} {field.dataType.simpleString()}" for field in fields)
-    with session_with_metadata(table.spark, {**metadata, "schema": "plain types"}) as session:
-        run_sql(session, f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})")
-    table.refresh()
-    crash.point("evolve")
+    with commit(table, terms, Tag("", 0, {**metadata, "schema": "plain types"}), "evolve") as writer:
+        writer.run(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})")

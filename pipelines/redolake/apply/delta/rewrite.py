@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.schema import COLUMN_ID
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Writer
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.spelling import one_spelling
 from redolake.apply.target import TargetColumn
@@ -59,12 +59,12 @@ def choose_casting(name: str, old: str, new: str) -> Casting:
     return Casting(F.lit(None).cast(new), value.isNotNull())
 
 
-def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: TableId, session: SparkSession) -> None:
+def rewrite(writer: Writer, after: Mapping[int, TargetColumn]) -> None:
     """Leave the columns of `after`, under their names and types there. Raise ValueDoesNotFit before anything is written.
 
     Spark reads and writes file by file, so memory does not grow with the table. Older versions stay as they are.
     """
-    kept, misfits, names = [], {}, dict[str, str]()
+    table, kept, misfits, names = writer.table, [], {}, dict[str, str]()
     for field in table.schema.fields:
         column_id = field.metadata.get(COLUMN_ID)
         column = None if column_id is None else after.get(int(column_id))
@@ -78,13 +78,10 @@ def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: Tabl
         metadata = {key: kept_ for key, kept_ in field.metadata.items() if key.startswith(OURS)}
         kept.append(value.alias(name, metadata=metadata))
         names[field.name] = name
-    check_values(table, misfits, table_id)
+    check_values(table, misfits, writer.terms.table)
     assert table.log is not None
     partitions = [names[name] for name in table.log.partition_columns() if name in names]
-    writer = table.rows_in(session).select(*kept).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    if partitions:
-        writer = writer.partitionBy(*partitions)
-    writer.save(table.path)
+    writer.create(table.rows.select(*kept), partitions=partitions)
 
 
 def check_values(table: DeltaTable, misfits: Mapping[str, Expression], table_id: TableId) -> None:

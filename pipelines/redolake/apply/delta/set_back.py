@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redolake.apply.delta.log import DeltaLog
+from redolake.apply.delta.log import DeltaLog, base_of
 from redolake.errors import TableSetBack
 from redolake.records.batches.spec import TableTask
 
@@ -32,9 +32,7 @@ def check_not_set_back(task: TableTask, start: int, position: int | None, log: D
             "older copy, or a snapshot load of it did not end"
         )
     elif position is not None and log is not None:
-        written = log.foreign_write(f"{task.app_id.rpartition('/')[0]}/")
-        if written is not None:
-            version, operation = written
+        for version, operation in log.foreign_writes(base_of(task.app_id))[:1]:
             what = f"another writer changed rows in version {version} of the Delta table ({operation})"
     if what is not None:
         cure = f"run `redolake snapshot {task.table} --replace` to rebuild the table"

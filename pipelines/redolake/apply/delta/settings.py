@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redolake.apply.context import MayCommit, allow
-from redolake.apply.delta.commit import session_with_metadata
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.log import DeltaLog
 from redolake.apply.delta.own_columns import OWN_COLUMNS
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote, table_at, text_literal
 from redolake.apply.spark.session import run_sql
 from redolake.errors import SchemaConflict, TargetRefused
-from redolake.host import crash
 from redolake.values.table import TableId
 from redolake.values.target_options import TargetOptions
 
@@ -121,8 +121,6 @@ def comment_on(table: DeltaTable, table_id: TableId, comment: str, metadata: Map
 def commit_setting(
     table: DeltaTable, table_id: TableId, statement: str, metadata: Mapping[str, object], may_commit: MayCommit = allow
 ) -> None:
-    may_commit()
-    with session_with_metadata(table.spark, {**metadata, "table": str(table_id), "settings": statement}) as session:
-        run_sql(session, statement)
-    table.refresh()
-    crash.point("settings")
+    tag = Tag("", 0, {**metadata, "table": str(table_id), "settings": statement})
+    with commit(table, Terms(table_id, None, may_commit, any_rows=True), tag, "settings") as writer:
+        writer.run(statement)

@@ -87,6 +87,11 @@ class DeltaTable:
         return None if self.log is None else self.log.version
 
     @property
+    def standing(self) -> object:
+        """What another writer of ours changes with each of its commits: how far the table is, and by which load."""
+        return self.app_id, self.position, self.filled_to
+
+    @property
     def load(self) -> str:
         """The part of the application id that names the load whose contents the table continues."""
         return load_in(self.app_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -19,6 +20,7 @@ from redolake.apply.delta.plain_types import write_plain_types
 from redolake.apply.delta.schema import check_columns
 from redolake.apply.delta.settings import check_layout, check_writable, settle
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, Writer, commit
 from redolake.apply.target import ATTEMPT, Merged, NetColumns, TargetColumn
 from redolake.apply.translation import Translation
 from redolake.records.batches.attempt import Attempt
@@ -59,7 +61,7 @@ class DeltaTarget(DeltaTable):
         check_readers(self.log, task.options.readers, task.table)
         check_layout(self, task.table, task.options)
         check_writable(self, task.table, task.versions[-1].key_kind)
-        write_plain_types(self, {**context.metadata, "table": str(task.table)}, context.may_commit)
+        write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms_of(context, task))
         settle(self, task.table, task.options, context.metadata, context.may_commit)
 
     def claim(self, context: ApplyContext, task: TableTask) -> None:
@@ -79,18 +81,28 @@ class DeltaTarget(DeltaTable):
     def ranged_column(self, version: TableVersion) -> TargetColumn | None:
         return key_range.ranged_column(self, version)
 
-    def merge(
-        self, net: DataFrame, has: NetColumns, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged | None:
-        return merge.merge(self, net, has, Tag(self.app_id, last_scn, metadata), options)
+    @contextmanager
+    def commit(
+        self, context: ApplyContext, task: TableTask, last_scn: int, metadata: Mapping[str, object]
+    ) -> Iterator[ChangeWriter]:
+        with commit(self, terms_of(context, task, later=True), Tag(self.app_id, last_scn, metadata), "merge") as writer:
+            yield ChangeWriter(writer, task.options)
 
-    def append(
-        self, inserts: DataFrame, count: int, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged:
-        return merge.append(self, inserts, Tag(self.app_id, last_scn, metadata), count, options)
 
-    def positions_since(self, version: int | None) -> frozenset[int]:
-        return frozenset() if self.log is None else frozenset(self.log.txns_after(self.app_id, version))
+@dataclass(frozen=True, slots=True)
+class ChangeWriter:
+    writer: Writer
+    options: TargetOptions
+
+    def merge(self, net: DataFrame, has: NetColumns) -> Merged | None:
+        return merge.merge(self.writer, net, has, self.options)
+
+    def append(self, inserts: DataFrame, count: int) -> Merged:
+        return merge.append(self.writer, inserts, count, self.options)
+
+
+def terms_of(context: ApplyContext, task: TableTask, *, later: bool = False) -> Terms:
+    return Terms(task.table, owner_of(context, task), context.may_commit, context.check_lake, later=later)
 
 
 def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:

@@ -20,7 +20,7 @@ from redolake.apply.delta.commit import Tag
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.findings import TROUBLE
 from redolake.apply.landed.key_texts import is_among, key_of_change, without_keys
-from redolake.apply.quarantine.log import read_events, replace_events, version_of
+from redolake.apply.quarantine.log import Events, read_events, replace_events, version_of
 from redolake.apply.spark.probes import Plan, Probe
 from redolake.apply.spark.text import to_text
 from redolake.apply.target import Target, TargetColumn
@@ -287,10 +287,11 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
         return
     step = sum(1 for scn in (*(one.scn for one in task.ddl), *(one.scn for one in task.whole)) if scn < commit_range.start)
     metadata = {**context.metadata, "table": str(task.table), "quarantined": taken.count}
-    tag = Tag(f"{task.app_id}/quarantine", version_of(context.lease, step), metadata)
     # A copy is written under no lease: its later batches would have a version that Delta skips.
-    options = tag.options() if context.lease is not None else {"userMetadata": tag.text}
-    replace_events(context.spark, task.quarantine.path, taken.rows, table.load, commit_range.start, options, task.table)
+    app = "" if context.lease is None else f"{task.app_id}/quarantine"
+    tag = Tag(app, version_of(context.lease, step), metadata)
+    events = Events(context.spark, task.quarantine.path, task.table, context.may_commit)
+    replace_events(events, taken.rows, table.load, commit_range.start, tag)
 
 
 def check_key_texts(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange) -> None:

@@ -8,17 +8,21 @@ them in the commit that adds its own rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import text_of
+from redolake.apply.context import MayCommit, allow
+from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.log import read_log
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.errors import Transient
-from redolake.host import crash
 from redolake.values.quarantine import Event, is_in_version
 from redolake.values.table import TableId
 
+Rows = Sequence[Mapping[str, object]]
 STEPS = 20  # bits of a transaction version for the ranges of one lease
 
 # `load` names the load of the captured table that the event is of: a newer one makes the keys right again. An UPDATE that moves
@@ -55,25 +59,37 @@ def keys_of(key: str, other: str | None) -> tuple[str, ...]:
     return (key,) if other is None else (key, other)
 
 
-def replace_events(
-    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], load: str, start: int,
-    options: Mapping[str, str], table: TableId,
-) -> None:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events of a table, to write."""
+
+    spark: SparkSession
+    path: str
+    table: TableId
+    may_commit: MayCommit = allow
+
+    def write(self, rows: Rows, tag: Tag, point: str, where: str | None = None) -> None:
+        """Append rows, in place of those of a predicate where one is given."""
+        frame = self.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+        there, terms = DeltaTable(self.spark, self.path, tag.app_id), Terms(self.table, None, self.may_commit, any_rows=True)
+        if where is not None and there.log is None and not rows:
+            return
+        with commit(there, terms, tag, point) as writer:
+            if where is None or there.log is None:
+                writer.append(frame, new_columns=True)
+            else:
+                writer.replace(frame, where, new_columns=True)
+
+
+def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) -> None:
     """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
-    then. `options` are those of the commit."""
-    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    writer = frame.write.format("delta").option("mergeSchema", "true").options(**options)
-    if read_log(path) is None:
-        if rows:
-            writer.mode("append").save(path)
-    else:
-        quoted = load.replace("'", "")
-        writer.mode("overwrite").option("replaceWhere", f"load = '{quoted}' AND position >= {start}").save(path)
-    crash.point("quarantine")
+    then."""
+    quoted, spark, path = load.replace("'", ""), events.spark, events.path
+    events.write(rows, tag, "quarantine", f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
     if read_log(path) is not None and tail(spark, path, load, start) != wanted:
         raise Transient(
-            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=table
+            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=events.table
         )
 
 
@@ -82,23 +98,17 @@ def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[st
     return sorted((row["event"], row["key"]) for row in rows.collect())
 
 
-def add_events(spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object]) -> None:
+def add_events(events: Events, rows: Rows, metadata: Mapping[str, object]) -> None:
     """Commit what people have decided, behind all that counts already."""
-    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
-    writer.option("userMetadata", text_of(metadata)).save(path)
-    crash.point("quarantine decision")
+    events.write(rows, Tag("", 0, metadata), "quarantine decision")
 
 
-def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int) -> None:
+def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int, table: TableId) -> None:
     """Make a quarantine at `to` with the events of a load that count in a version of its table. What a killed attempt has left
     there is replaced."""
     rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
-    kept = [tuple(row[name] for name in FIELDS) for row in rows if is_in_version(event_in(row), scn, version)]
-    if kept or read_log(to) is not None:
-        frame = spark.createDataFrame(kept, SCHEMA).coalesce(1)
-        frame.write.format("delta").mode("overwrite").option("userMetadata", text_of({"copy": True})).save(to)
-        crash.point("quarantine copied")
+    kept = [row.asDict() for row in rows if is_in_version(event_in(row), scn, version)]
+    Events(spark, to, table).write(kept, Tag("", 0, {"copy": True}), "quarantine copied", "true")
 
 
 def version_of(lease: int | None, step: int) -> int:

@@ -14,7 +14,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.log import DeltaLog, load_in, read_log
+from redolake.apply.delta.log import DeltaLog, base_of, load_in, read_log
 from redolake.apply.delta.own_columns import live
 from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
@@ -279,7 +279,7 @@ def version_to_compare(task: CompareTask) -> int:
             path=task.target,
         )
     check_owner(log, Owner.of(task.app_id, task.origin), task.table, task.target)
-    own = f"{task.app_id.rpartition('/')[0]}/"
+    own = base_of(task.app_id)
     found = log.last_version_with(task.delta_version, own)
     check_seen_by_readers(log, own, found, task)
     return found
@@ -287,9 +287,8 @@ def version_to_compare(task: CompareTask) -> int:
 
 def check_seen_by_readers(log: DeltaLog, own: str, compared: int, task: CompareTask) -> None:
     """Raise TableSetBack where another writer has changed rows after the version to compare, so that readers see other rows."""
-    written = log.foreign_write(own) if task.app_id else None
-    if written is not None and written[0] > compared:
-        version, operation = written
+    since = [one for one in log.foreign_writes(own) if one[0] > compared] if task.app_id else []
+    for version, operation in since[:1]:
         raise TableSetBack(
             f"readers see rows that another writer changed in version {version} of the Delta table ({operation}), after "
             f"version {compared}, which is complete to SCN {task.complete_to}",

@@ -21,6 +21,7 @@ from redolake.apply.delta.own_columns import live, needed_columns
 from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.schema import check_columns
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import check_values, read_source
 from redolake.apply.spark.quoting import quote
 from redolake.apply.target import REMOVE, UPSERT, Merged, NetColumns, target_columns
@@ -29,7 +30,6 @@ from redolake.apply.verify.buckets import HashedColumn, hash_of
 from redolake.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
 from redolake.apply.verify.comparison import CompareTask
 from redolake.errors import Terminal
-from redolake.host import crash
 from redolake.records.proofs import FoundRow
 from redolake.values import frames
 from redolake.values.canonical import BUCKET
@@ -70,14 +70,11 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
     source = read_source(spark, one.files, one.version, one.rules, translation, one.options)
     check_values(source, one.version)
     net, has = net_changes(source.frame, live(table.rows, one.options), task, version)
-    may_commit()
-    table.see_others()
-    check_repairable(table, task)
     stays = Tag(f"{table.app_id}{REPAIRS}", task.number, task.metadata)
     tag = Tag(table.app_id, one.complete_to, task.metadata) if task.advances else stays
-    merged = merge(table, net, has, tag, one.options)
-    crash.point("repair")
-    table.refresh()
+    terms = Terms(one.table, Owner.of(one.app_id, one.origin), may_commit, covers=task.covers)
+    with commit(table, terms, tag, "repair") as writer:
+        merged = merge(writer, net, has, one.options)
     assert table.version is not None
     return RepairCommit(table.version, merged or Merged())
 

@@ -14,7 +14,7 @@ from typing import Any
 import redolake
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_to_read
-from redolake.errors import ConfigurationError, Finding, RedolakeError, SparkLost
+from redolake.errors import ConfigurationError, Finding, FolderTaken, RedolakeError, SparkLost
 from redolake.host import crash
 from redolake.host.arrow_check import arrow_findings
 from redolake.host.connect_token import TOKEN, is_loopback
@@ -77,7 +77,7 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
     for what, place in places(pipeline).items():
         findings += writable(what, place, pipeline.name)
-    findings += [] if findings else [*mount_findings(pipeline), *key_findings(pipeline)]
+    findings += [] if findings else [*mount_findings(pipeline), *key_findings(pipeline), *nested_findings(pipeline)]
     findings += open_landing(pipeline)
     findings += ledger_findings(pipeline)
     if pipeline.source.connection is None:
@@ -89,6 +89,17 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
         severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
         findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
+
+
+def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
+    """Yield an error for each table whose folder lies inside or around that of another Delta table, of whatever pipeline."""
+    from redolake.apply.delta.nested import check_not_nested
+
+    for table in pipeline.tables:
+        try:
+            check_not_nested(pipeline.target(table.id), table.id)
+        except FolderTaken as taken:
+            yield Finding(str(table.id), f"{taken.what} ({pipeline.target(table.id)})", taken.cure)
 
 
 def without_connection(pipeline: Pipeline) -> Finding:

@@ -75,7 +75,7 @@ def prune_histories(
             if writer is None:
                 cut = older_history(session, path, limit)
             else:
-                cut = shorten_history(session, path, target, limit, pipeline.name, writer.check)
+                cut = shorten_history(session, path, target, limit, pipeline.name, table, writer.check)
             one = ShorterHistory(str(table))
             if cut is not None:
                 one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, execute)

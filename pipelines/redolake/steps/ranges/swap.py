@@ -20,9 +20,10 @@ from redolake.land.files import Files
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.contents import Contents
+from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.prunable import COPY
-from redolake.reconcile.table_versions import app_id
+from redolake.reconcile.table_versions import app_id, origin
 from redolake.steps.proof.copied_lists import CopiedList, SwappedLists, read_lists
 from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
@@ -184,8 +185,8 @@ def swap(
     )  # fmt: skip
     report(f"{table}: swapping")
     says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": kept, "scn": found.applied_scn}
-    copy = Copied(path, app, found.applied_scn)
-    version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check)
+    copy, lake = Copied(path, app, found.applied_scn, origin=origin(context)), lake_place(context)
+    version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check, lake)
     return with_list(replace(found, kept=kept, delta_version=version), lists)
 
 

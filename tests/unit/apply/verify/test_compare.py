@@ -66,4 +66,4 @@ def test_a_feature_that_a_killed_repair_has_enabled_hides_no_write_of_others(tmp
 
     log = read_log(task.target)
     assert log is not None
-    assert (log.newest_foreign_write("shop/SHOP.ORDERS/"), log.foreign_write("shop/SHOP.ORDERS/")) == (1, (1, "WRITE"))
+    assert log.foreign_writes("shop/SHOP.ORDERS/") == [(1, "WRITE")]

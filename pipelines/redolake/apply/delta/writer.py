@@ -1,0 +1,148 @@
+"""The one way to commit to a table of the lake: `with commit(..) as writer`, and the verbs of the writer.
+
+Before the commit it looks at the lease, at what others have committed, at whose the table is, and at its position, in that
+order; afterwards it proves that nobody has committed in between. What it checked stands in the commit itself, so that a process
+that ends before the proof hides nothing from the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from redolake.apply.context import MayCommit, allow
+from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
+from redolake.apply.delta.log import CHECKED, base_of
+from redolake.apply.delta.owner import Owner, Use, check_owner
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.spark.session import run_sql
+from redolake.errors import InvariantBroken, TableSetBack, Transient
+from redolake.host import crash
+from redolake.values.table import TableId
+from redolake.values.target_options import DEFAULT, TargetOptions
+
+Statement = Callable[[SparkSession], object]  # in a session whose commits have the tag
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under which terms a table is written. `may_commit` raises when another writer holds the lease, `check_lake` where there
+    is no lake; it is asked where there is no table. `covers` is the newest version whose rows were compared: changes of others
+    up to it are known. With `any_rows` it does not matter who has written the rows that are there. With `later` the caller
+    looks for rows that others have written at the same moment, once it has recorded the commit. With `exact` no other commit
+    at all may have been made."""
+
+    table: TableId
+    owner: Owner | None
+    may_commit: MayCommit = allow
+    check_lake: Callable[[], None] = allow
+    use: Use = "merge"
+    covers: int | None = None
+    any_rows: bool = False
+    later: bool = False
+    exact: bool = False
+
+
+class Writer:
+    """What may be committed. Each verb is one commit, with the tag."""
+
+    def __init__(self, table: DeltaTable, terms: Terms, tag: Tag) -> None:
+        self.table, self.terms, self.tag = table, terms, tag
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.table.spark
+
+    def append(self, rows: DataFrame, *, new_columns: bool = False) -> None:
+        self._save(rows, "append", {"mergeSchema": "true"} if new_columns else {})
+
+    def replace(self, rows: DataFrame, where: str | None = None, *, new_columns: bool = False) -> None:
+        """Replace all rows, or those of a predicate. The table keeps its columns and its partitions."""
+        chosen = {"partitionOverwriteMode": "static"} if where is None else {"replaceWhere": where}
+        self._save(rows, "overwrite", {**chosen, **({"mergeSchema": "true"} if new_columns else {})})
+
+    def create(
+        self,
+        rows: DataFrame,
+        options: TargetOptions = DEFAULT,
+        properties: Mapping[str, str] | None = None,
+        partitions: Sequence[str] = (),
+    ) -> None:
+        """Replace schema and rows at once, whether or not there is a table; a new one gets its properties of Delta too."""
+        own = {key: value for key, value in options.properties if key.startswith("delta.")}
+        if any(map(feature_of_name, rows.columns)):
+            own.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
+        by = (*map(options.name, options.partition_by), *partitions)
+        self._save(rows, "overwrite", {"overwriteSchema": "true", **own, **(properties or {})}, by)
+
+    def run(self, statement: str | Statement) -> None:
+        """Run a statement of SQL that commits, or what else commits in a session."""
+        with session_with_tag(self.table.spark, self.tag) as session:
+            if isinstance(statement, str):
+                run_sql(session, statement)
+            else:
+                statement(session)
+
+    def _save(self, rows: DataFrame, mode: str, options: Mapping[str, str], partitions: Sequence[str] = ()) -> None:
+        writer = rows.write.format("delta").mode(mode).options(**options, **self.tag.options())
+        (writer.partitionBy(*partitions) if partitions else writer).save(self.table.path)
+
+
+@contextmanager
+def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Writer]:
+    """Yield the writer of one commit of the table as `table` has read it; `point` is the crash point after it.
+
+    Raise Transient where the table has gone on since, LakeMissing, FolderTaken, or TableSetBack for rows of another writer,
+    with nothing written. Raise InvariantBroken or TableSetBack where another writer has committed at the same moment.
+    """
+    seen, before = table.standing, table.version
+    terms.may_commit()
+    table.see_others()
+    if table.log is None:
+        terms.check_lake()
+    check_owner(table.log, terms.owner, terms.table, table.path, terms.use)
+    is_other = table.version != before if terms.exact else (before or 0) > (table.version or 0)
+    if table.standing != seen or is_other:
+        raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
+    if not terms.any_rows:
+        check_foreign(table, terms.table, terms.covers)
+        tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
+    before = table.version
+    yield Writer(table, terms, tag)
+    table.refresh()
+    crash.point(point)
+    check_alone(table, terms, tag, before)
+
+
+def check_foreign(table: DeltaTable, table_id: TableId, covers: int | None = None) -> None:
+    """Raise TableSetBack where another writer has changed rows since the last version of ours that was checked."""
+    found = [] if table.log is None or table.position is None else table.log.foreign_writes(base_of(table.base_id))
+    for version, operation in found:
+        if covers is not None and version <= covers:
+            continue
+        raise TableSetBack(
+            f"another writer changed rows in version {version} of the Delta table ({operation})",
+            cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id}`; or run `redolake "
+            f"snapshot {table_id} --replace` to rebuild the table",
+            table=table_id,
+            path=table.path,
+        )
+
+
+def check_alone(table: DeltaTable, terms: Terms, tag: Tag, before: int | None) -> None:
+    """Raise an error where another commit of rows was made between the check and our commit, or right after it."""
+    others = set() if table.log is None else table.log.ours_after(base_of(table.base_id), before) - {(tag.app_id, tag.version)}
+    if others:
+        raise InvariantBroken(
+            f"another writer committed changes up to SCN {max(number for _, number in others)} at the same moment, some of "
+            "which may be there twice",
+            cure=f"run `redolake snapshot {terms.table} --replace`",
+            table=terms.table,
+            path=table.path,
+        )
+    if not (terms.later or terms.any_rows):
+        check_foreign(table, terms.table, terms.covers)

@@ -1,0 +1,192 @@
+"""Each way of writing a table of the lake against whoever comes between its checks and its commit: nothing is written then.
+
+`may_commit` is asked right before a commit, so the others come in there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.verify.comparison import CompareTask
+from redolake.apply.verify.repair import RepairTask, hash_keys, repair
+from redolake.errors import FolderTaken, RedolakeError, Transient
+from redolake.job.as_of import VersionToRead
+from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_filling, run_snapshot
+from redolake.job.swap import Copied, make_copy, swap_rows
+from redolake.job.translation import TRANSLATION
+from redolake.records.batches.spec import TableTask
+from redolake.records.loads import SnapshotSpec, SnapshotTask
+from redolake.values.canonical import HashPlan
+from tests.integration.spark.landing import land
+from tests.integration.spark.redo_rows import committed, insert, update
+from tests.integration.spark.specs import ID, TABLE, V, batch_spec, contents, loaded, snapshot_spec, task, version
+from tests.references.delta_table import latest_version
+
+pytestmark = pytest.mark.spark
+
+ROWS = [{"ID": n, "V": f"v{n}"} for n in range(1, 5)]
+AT = 9  # the position of the table
+
+
+@dataclass(frozen=True)
+class Given:
+    spark: Any
+    folder: Path
+    mine: TableTask
+    older: Path  # the table's folder at an earlier position
+
+    @property
+    def lake(self) -> Path:
+        return self.folder / "lake"
+
+    def copied(self) -> str:
+        return str(self.folder / "copy")
+
+
+# --- The ways of writing -------------------------------------------------------------------------------------------------
+
+
+def batch(given: Given, may_commit: Callable[[], None]) -> Any:
+    window = land(given.folder / "w", 10, 100, committed(0, 20, (3, update(1, "v1", "changed")), (1, insert(9, "new"))))
+    return run_batch(given.spark, batch_spec(given.folder, [window], [given.mine]), may_commit=may_commit).tables[0]
+
+
+def batch_with_history(given: Given, may_commit: Callable[[], None]) -> Any:
+    window = land(given.folder / "w", 10, 100, committed(0, 20, (3, update(1, "v1", "changed"))))
+    mine = task(given.folder, history=str(given.folder / "history"))
+    return run_batch(given.spark, batch_spec(given.folder, [window], [mine]), may_commit=may_commit).tables[0]
+
+
+def load(given: Given, may_commit: Callable[[], None]) -> Any:
+    return run_snapshot(given.spark, snapshot_spec(given.folder, given.mine, 50, ROWS[:1]), may_commit=may_commit).tables[0]
+
+
+def swap(given: Given, may_commit: Callable[[], None]) -> Any:
+    newest = latest_version(given.mine.target)
+    one = VersionToRead(TABLE, given.mine.target, newest, given.mine.app_id, AT, None, given.copied())
+    make_copy(given.spark, one, {"copy": True})
+    return swap_rows(
+        given.spark, TABLE, given.mine.target, Copied(given.copied(), given.mine.app_id, AT), 1, {"swap": "x"}, may_commit
+    )
+
+
+def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
+    file = given.folder / "read.parquet"
+    pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "V": ["right"]}), file)
+    plan = HashPlan(((1, "number"),), ((1, "number"), (2, "text")), (), 12)
+    one = CompareTask(
+        TABLE, given.mine.target, given.mine.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
+    )
+    found = hash_keys(given.spark, one, (("1",),), TRANSLATION)
+    return repair(given.spark, RepairTask(one, found, 1, None, {"repair": "r"}), TRANSLATION, may_commit)
+
+
+def filled(given: Given, may_commit: Callable[[], None]) -> Any:
+    file = given.folder / "filled.parquet"
+    pq.write_table(pa.table({"ID": pa.array(range(1, 5), pa.decimal128(10, 0)), "V": ["x"] * 4}), file)
+    one = SnapshotTask(TABLE, given.mine.target, given.mine.app_id, version(columns=(ID, V)), (str(file),), scn=AT, joins=(2,))
+    spec = SnapshotSpec("p", AT, "filling", (one,), str(given.folder / "filled.json"))
+    return run_filling(given.spark, spec, may_commit)
+
+
+WAYS = {one.__name__: one for one in (batch, batch_with_history, load, swap, repaired, filled)}
+BEFORE = {"load": 2, "batch_with_history": 1}  # which question is the one right before the commit, if not the first
+
+
+# --- Who comes in between -------------------------------------------------------------------------------------------------
+
+
+def another_owner(given: Given) -> None:
+    given.spark.sql(f"ALTER TABLE delta.`{given.mine.target}` SET TBLPROPERTIES ('redolake.pipeline' = 'other')")
+
+
+def our_own_late_commit(given: Given) -> None:
+    table = DeltaTable(given.spark, given.mine.target, given.mine.app_id)
+    values = {"ID": F.lit(7), "V": F.lit("late")}
+    rows = given.spark.range(1).select(*(values[f.name].cast(f.dataType).alias(f.name) for f in table.schema.fields))
+    rows.write.format("delta").mode("append").options(**Tag(table.app_id, 15, {}).options()).save(table.path)
+
+
+def somebodys_delete(given: Given) -> None:
+    given.spark.sql(f"DELETE FROM delta.`{given.mine.target}` WHERE ID = 3")
+
+
+def a_lost_lease(given: Given) -> None:
+    raise Transient("the lease is lost", cure="wait")
+
+
+def a_lake_that_has_gone(given: Given) -> None:
+    given.lake.rename(given.folder / "unmounted")
+
+
+def an_older_copy(given: Given) -> None:
+    shutil.rmtree(given.mine.target)
+    shutil.copytree(given.older, given.mine.target)
+
+
+THEM = (another_owner, our_own_late_commit, somebodys_delete, a_lost_lease, a_lake_that_has_gone, an_older_copy)
+
+
+def files_of(lake: Path) -> list[str]:
+    return sorted(str(file.relative_to(lake)) for file in lake.rglob("*.json"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("they", THEM, ids=lambda one: one.__name__)
+def test_a_table_is_not_written_when_somebody_comes_in_between(
+    spark, tmp_path: Path, way: str, they: Callable[[Given], None]
+) -> None:
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, scn=5, rows=ROWS)
+    shutil.copytree(mine.target, tmp_path / "older")
+    first = land(tmp_path / "first", 6, AT + 1, committed(90, 7, (3, update(4, "v4", "V4"))))  # fmt: skip
+    assert run_batch(spark, batch_spec(tmp_path / "0", [first], [mine])).tables[0].error is None
+    given, asked = Given(spark, tmp_path, mine, tmp_path / "older"), 0
+    left: list[str] = []
+
+    def may_commit() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == BEFORE.get(way, 1):
+            try:
+                they(given)
+            finally:
+                left[:] = files_of(given.lake)
+        elif asked > 1 and they is a_lost_lease:
+            they(given)
+
+    if way == "load" and they is somebodys_delete:
+        pytest.skip("a load replaces what others have written")
+    try:
+        done = WAYS[way](given, may_commit)
+        refused = getattr(done, "error", None)
+    except RedolakeError as error:
+        refused = error.as_dict()
+
+    assert asked >= BEFORE.get(way, 1)
+    assert refused is not None, "it has written"
+    assert files_of(given.lake) == left, refused
+
+
+def test_a_copy_is_not_made_in_the_folder_of_another_table(spark, tmp_path: Path) -> None:
+    mine, other = task(tmp_path), task(tmp_path / "others")
+    loaded(spark, tmp_path, mine, rows=ROWS)
+    loaded(spark, tmp_path, task(tmp_path / "others", app_id="other/SHOP.T/1"), rows=ROWS[:1])
+    one = VersionToRead(TABLE, mine.target, 1, mine.app_id, 5, None, other.target)
+
+    with pytest.raises(FolderTaken):
+        make_copy(spark, one, {"copy": True})
+
+    assert contents(other) == {1: "v1"}

@@ -1,0 +1,56 @@
+"""Folders of Delta tables that lie inside each other, as two pipelines that do not know of each other may have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redolake.apply.delta.nested import check_not_nested
+from redolake.errors import FolderTaken
+from redolake.values.table import TableId
+
+TABLE = TableId("SHOP", "T")
+
+
+def delta(folder: Path, pipeline: str | None = "other") -> str:
+    (folder / "_delta_log").mkdir(parents=True)
+    marks = {} if pipeline is None else {"redolake.pipeline": pipeline, "redolake.table": "SHOP.U"}
+    action = {"metaData": {"configuration": marks, "schemaString": "{}"}}
+    (folder / "_delta_log" / f"{0:020d}.json").write_text(json.dumps(action))
+    return str(folder)
+
+
+@pytest.mark.parametrize("inner", ["t", "x/y/t", "K=1/t/../t2"])
+def test_a_table_inside_that_of_another_pipeline_is_refused_and_names_it(tmp_path: Path, inner: str) -> None:
+    outer, mine = delta(tmp_path / "outer"), delta((tmp_path / "outer" / inner).resolve(), "mine")
+
+    with pytest.raises(FolderTaken, match=rf"lies inside that of SHOP.U of pipeline other \({outer}\)"):
+        check_not_nested(mine, TABLE)
+
+
+@pytest.mark.parametrize("inner", ["t", "x/y/t"])
+def test_a_table_around_that_of_another_pipeline_is_refused_and_names_it(tmp_path: Path, inner: str) -> None:
+    mine, other = delta(tmp_path / "mine", "mine"), delta(tmp_path / "mine" / inner)
+
+    with pytest.raises(FolderTaken, match=rf"lies around that of SHOP.U of pipeline other \({other}\)"):
+        check_not_nested(mine, TABLE)
+
+
+def test_a_table_around_one_that_redolake_did_not_write_is_refused(tmp_path: Path) -> None:
+    mine = delta(tmp_path / "mine", "mine")
+    delta(tmp_path / "mine" / "t", None)
+
+    with pytest.raises(FolderTaken, match="around that of a Delta table that Redolake did not write"):
+        check_not_nested(mine, TABLE)
+
+
+def test_tables_beside_each_other_and_what_vacuum_passes_over_are_fine(tmp_path: Path) -> None:
+    mine = delta(tmp_path / "lake" / "t", "mine")
+    delta(tmp_path / "lake" / "u")
+    delta(tmp_path / "lake" / "t" / "_shadow" / "u")
+    (tmp_path / "lake" / "t" / "K=1").mkdir()
+
+    check_not_nested(mine, TABLE)
+    check_not_nested(str(tmp_path / "lake" / "new"), TABLE)
