@@ -432,6 +432,7 @@ class DatabaseState:
     characterset: str = "AL32UTF8"
     pdb_characterset: str | None = None  # of the PDB, where it is not the root's
     national_characterset: str = "AL16UTF16"
+    time_zone: str = "+00:00"  # DBTIMEZONE, as it is shown; values are kept in UTC
     release: str = "19.23.0.0.0"
     parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
     pdb: PdbIdentity | None = None  # of the one pluggable database

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +30,9 @@ from redolake.values.table import TableId
 T = TypeVar("T")
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
+# Set in a thread that works beside the rounds of its process: its leases are its own, and once it is asked to stop it waits
+# for none.
+BESIDE: ContextVar[threading.Event | None] = ContextVar("beside", default=None)
 
 log = logging.getLogger(__name__)
 
@@ -52,20 +57,25 @@ def now() -> datetime:
 
 
 def owner() -> str:
-    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process."""
+    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process. Work beside the rounds of a
+    run is another owner, or it would take the lease of the run's own batch."""
     dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
-    return f"airflow:{dag}" if dag else process()
+    return of_thread(f"airflow:{dag}") if dag else process()
 
 
 def process() -> str:
-    return f"process:{socket.gethostname()}:{os.getpid()}"
+    return of_thread(f"process:{socket.gethostname()}:{os.getpid()}")
+
+
+def of_thread(holder: str) -> str:
+    return holder if BESIDE.get() is None else f"beside {holder}"
 
 
 def is_gone(holder: str) -> bool:
     """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
     kind, _, rest = holder.partition(":")
     host, _, pid = rest.rpartition(":")
-    if kind != "process" or host != socket.gethostname():
+    if kind not in ("process", "beside process") or host != socket.gethostname():
         return False
     try:
         os.kill(int(pid), 0)
@@ -95,7 +105,8 @@ def once_free(pipeline: Pipeline, take: Callable[[], T]) -> T:
         try:
             return take()
         except LeaseHeld as error:
-            if time.monotonic() >= deadline:
+            stop = BESIDE.get()
+            if time.monotonic() >= deadline or (stop is not None and stop.is_set()):
                 raise
             if not waits:
                 log.warning("waiting up to %g minutes: %s", pipeline.lease_wait_minutes, error.what)

@@ -239,6 +239,15 @@ class PdbChanged(RedoLost):
     """
 
 
+class EncodingChanged(PdbChanged):
+    """The character set, the national character set or DBTIMEZONE of the database is another one than the one in which its
+    redo was captured: internal bytes and texts of the redo would be read wrongly. The redo does not show the change.
+
+    Run `redolake recover -p PIPELINE --snapshot`, which reads all tables again and records the new settings, or connect to the
+    database that was captured.
+    """
+
+
 class StreamLost(RedoLost):
     """OpenLogReplicator did not send everything: a message, a change or a commit is missing, or it no longer has what follows
     the last window. Nothing after that was landed.

@@ -166,7 +166,7 @@ def database_properties(session: EngineSession) -> Iterator[Row]:
         yield ("LOCAL_UNDO_ENABLED", str(session.database.options.local_undo).upper(), "true if local undo is enabled")
     yield ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace")
     yield ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace")
-    yield ("DBTIMEZONE", "+00:00", "DB time zone")
+    yield ("DBTIMEZONE", session.database.state.time_zone, "DB time zone")
 
 
 def tablespaces(database: Database) -> Iterator[ViewRow]:

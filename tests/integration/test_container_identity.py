@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from redolake import steps
 from redolake.context import open_context
-from redolake.errors import PdbChanged, SnapshotTooEarly, Terminal
+from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
 from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
@@ -124,3 +125,52 @@ def test_a_resetlogs_of_the_whole_database_is_no_change_of_the_pdb(tmp_path: Pat
 
         with pytest.raises(PdbChanged, match="was set back to SCN"):
             plain.catch_up()
+
+
+@pytest.mark.parametrize(
+    ("setting", "was", "is_now"),
+    [("pdb_characterset", "AL32UTF8", "WE8MSWIN1252"), ("national_characterset", "AL16UTF16", "UTF8"),
+     ("time_zone", "+00:00", "+02:00")],
+)  # fmt: skip
+def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots(
+    plain: LosingPipeline, setting: str, was: str, is_now: str
+) -> None:
+    plain.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    plain.shop.switch_logs()
+    planned = plain.plan()
+    setattr(plain.shop.oracle.database.state, setting, is_now)
+    assert planned.window is not None
+    with pytest.raises(EncodingChanged):  # LogMiner has read the texts by another character set
+        steps.mine_window_slice(plain.pipeline, plain.shop.params, planned.window, 0)
+
+    for _ in range(2):
+        with pytest.raises(EncodingChanged, match=f"was {re.escape(was)} .* and is {re.escape(is_now)} now") as stopped:
+            plain.plan()
+        assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
+    with pytest.raises(EncodingChanged):
+        steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+    with pytest.raises(EncodingChanged):
+        plain.verify()
+    errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
+    assert any(is_now in error and "redolake recover" in error for error in errors)
+    assert [choice.name for choice in plain.recover().choices] == ["snapshot", "connection"]
+    with pytest.raises(Terminal, match="redo that was written in another encoding"):
+        plain.recover_by("gap", reason="no")
+    with open_context(plain.pipeline) as context:
+        before = context.landing.encoding()
+    plain.shop.switch_logs()
+    plain.shop.switch_logs()
+
+    plain.recover_by("snapshot")
+
+    with open_context(plain.pipeline) as context:
+        assert is_now in (
+            context.landing.encoding().text,
+            context.landing.encoding().national,
+            context.landing.encoding().time_zone,
+        )
+        start = context.landing.handover.start()
+        assert start is not None
+        assert context.landing.encoding(start.chain_position) == before, "redo from before the change keeps its encoding"
+    assert plain.is_equal()
+    assert continues(plain)

@@ -24,6 +24,7 @@ from redolake.land.windows import Windows
 from redolake.records.pruned import Pruned
 from redolake.values.mapping import SecretName
 from redolake.values.redo import Encoding, Position
+from redolake.values.scn import ChainPosition
 
 
 class Landing:
@@ -72,10 +73,11 @@ class Landing:
         made._chain, made.windows, made.gaps = side._chain, side.windows, side.gaps
         return made
 
-    def encoding(self) -> Encoding:
-        """Return the PDB's character sets and time zone, as recorded when the pipeline began or at the last declared gap."""
-        for gap in self.gaps.all()[-1:]:
-            if gap.encoding is not None:
+    def encoding(self, at: ChainPosition | None = None) -> Encoding:
+        """Return the PDB's character sets and time zone at a position of the chain, default its end: as recorded when the
+        pipeline began, or at the last declared gap before the position."""
+        for gap in reversed(self.gaps.all()):
+            if gap.encoding is not None and (at is None or gap.end.chain_position <= at):
                 return gap.encoding
         start = self.handover.start()
         return Encoding() if start is None else start.encoding

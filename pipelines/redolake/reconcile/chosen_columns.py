@@ -11,6 +11,7 @@ from redolake.errors import SchemaConflict
 from redolake.schema.ddl_statement import Refused
 from redolake.values.delivery import Assembled, RereadRows, RereadValues, delivery_of
 from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.lake_rules import key_rule_cure, loses_values
 from redolake.values.redo import Encoding
 from redolake.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule
 from redolake.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
@@ -63,6 +64,20 @@ def converted_columns(table: DictionaryTable, encoding: Encoding) -> tuple[str, 
     if encoding.text in UNICODE:
         return ()
     return tuple(column.name for column in table.captured if column.type.name in IN_DATABASE_SET)
+
+
+def key_rule_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict | None:
+    """Return a conflict if a rule of pipelines.yml may make one key of two."""
+    own = pipeline.table(version.table).rules if pipeline.lists(version.table) else {}
+    for column in (version.column(i) for i in version.key if i) if version.key_kind != "rowid" else ():
+        if loses_values(column.type, rule := of_column(own, column.name)):
+            return SchemaConflict(
+                f"{column.name} is part of the key, and has the rule `{rule}`, after which two keys may be one",
+                cure=f"{key_rule_cure(column.type)}; then `redolake snapshot {version.table} --replace`, or without the rule "
+                f"`redolake resume {version.table}`",
+                table=version.table,
+            )
+    return None
 
 
 def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict | None:

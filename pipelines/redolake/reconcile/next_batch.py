@@ -217,7 +217,7 @@ def build_batch(
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
         doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
-        encoding=context.landing.encoding(),
+        encoding=context.landing.encoding(windows[0].start_position),
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         lake=lake_place(context),

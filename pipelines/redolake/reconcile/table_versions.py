@@ -14,7 +14,7 @@ from redolake.errors import SchemaConflict
 from redolake.land.dictionary import Readings
 from redolake.ledger.entries import VersionEntry
 from redolake.reconcile.approvals import approved_ddl
-from redolake.reconcile.chosen_columns import choice_conflict, chosen_columns, refusal_rule, text_rule
+from redolake.reconcile.chosen_columns import choice_conflict, chosen_columns, key_rule_conflict, refusal_rule, text_rule
 from redolake.reconcile.mappings import mapping_conflict, with_mapping
 from redolake.reconcile.redefined import find_redefinition
 from redolake.reconcile.truncated_by_parents import described_parents, find_truncations
@@ -193,6 +193,7 @@ def history(
     conflict = find_redefinition(derived.versions[-1], windows, readings, ids, names) or conflict
     if as_configured:
         conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
+        conflict = conflict or key_rule_conflict(context.pipeline, derived.versions[-1])
         conflict = conflict or mapping_conflict(context.pipeline, known[0])
         conflict = conflict or key_policy_conflict(context, known[-1])
     conflict = conflict or key_lost(readings, known, resetlogs_id, start)

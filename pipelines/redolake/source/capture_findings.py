@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from redolake.errors import Finding
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
+from redolake.values.lake_rules import MICROSECONDS, key_rule_cure, loses_values
 from redolake.values.table import (
     ALL_COLUMNS,
     EXTENDED,
@@ -20,11 +21,9 @@ from redolake.values.table import (
     is_unshown,
     names_not_mined,
 )
-from redolake.values.valid_text import REPLACE
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
-MICROSECONDS = 6
 WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR", *EXTENDED.values()})  # the first three measured on 23ai
 MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
 
@@ -250,9 +249,11 @@ def column_findings(
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)
         else:
             yield from unshown_values(column, table, rules.get(column.name), is_mined=is_mined)
-    for name in sorted(key & {name for name, rule in rules.items() if rule == REPLACE}):
-        what = "is part of the key, and has the rule `replace`, after which two keys may be one"
-        yield Finding(f"{table.table}.{name}", what, "declare `binary` for it, or correct its values in Oracle")
+    for column in table.captured:
+        own = rules.get(column.name)
+        if column.name in key and loses_values(column.type, own):
+            what = f"is part of the key, and has the rule `{own}`, after which two keys may be one"
+            yield Finding(f"{table.table}.{column.name}", what, key_rule_cure(column.type))
 
 
 def refusal_cure(column: DictionaryColumn, table: DictionaryTable, *, as_text: bool) -> str:

@@ -13,7 +13,7 @@ from redolake.errors import LandingDamaged
 from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.batches import attempt_of, batch_result, find_superseded, loaded_tasks, scn_of
-from redolake.reconcile.chosen_columns import choice_conflict
+from redolake.reconcile.chosen_columns import choice_conflict, key_rule_conflict
 from redolake.reconcile.mappings import mapping_conflict
 from redolake.reconcile.newest_batches import end_of, newest_first
 from redolake.reconcile.table_versions import all_known_versions, rules
@@ -139,7 +139,7 @@ def edit_of(
         return TableEdit(name, "joins", what, f"`redolake snapshot {table}`{once}")
     conflicts = [] if not known else [
         key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1]),
-        mapping_conflict(context.pipeline, known[0]),
+        key_rule_conflict(context.pipeline, known[-1]), mapping_conflict(context.pipeline, known[0]),
     ]  # fmt: skip
     for conflict in conflicts:
         if conflict is not None:

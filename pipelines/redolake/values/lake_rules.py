@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redolake.values.table import ROWID_NAME
+from redolake.values.null_rule import own_rule
+from redolake.values.table import ROWID_NAME, OracleType, TypeRule
 from redolake.values.target_options import TargetOptions
+from redolake.values.valid_text import REPLACE
 
 # Delta writes no column whose name contains one of these, unless column mapping gives it another name in the files.
 MAPPED_CHARACTERS = frozenset(" ,;{}()\n\t=")
@@ -20,6 +22,7 @@ OF_MERGE = ("_metadata", "_row_dropped_", "_source_row_present_", "_target_row_p
 OF_CHANGE_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 CHANGE_FEED = ("delta.enableChangeDataFeed", "true")
 MOST_CLUSTERED = 4
+MICROSECONDS = 6
 MEASURED = "delta.dataSkippingNumIndexedCols"  # of so many columns, 32 by default, Delta keeps minima, which clustering needs
 NAMED_MEASURED = "delta.dataSkippingStatsColumns"
 RENAME = "give one of them another name in the lake (`rename` of the table), or leave one out (`exclude_columns`)"
@@ -47,6 +50,18 @@ def conflicts(columns: Sequence[LakeColumn], options: TargetOptions, *, has_rowi
     yield from mapping_conflicts([column.name for column in columns], options)
     yield from partition_conflicts(columns, options)
     yield from cluster_conflicts(columns, options)
+
+
+def loses_values(type_: OracleType, rule: TypeRule) -> bool:
+    """Return whether two values of the type may be one in the lake by the rule. All other rules keep each value, or stop."""
+    own = own_rule(rule)
+    return own == REPLACE or (own == "truncate" and (type_.scale or 0) > MICROSECONDS)
+
+
+def key_rule_cure(type_: OracleType) -> str:
+    """Return the rule that keeps each value where `loses_values`."""
+    other = "string" if type_.name.startswith("TIMESTAMP") else "binary"
+    return f"declare `{other}` for it, which keeps each value; or remove the rule, where no value needs it"
 
 
 def fold(name: str) -> str:

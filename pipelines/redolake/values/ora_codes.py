@@ -64,6 +64,11 @@ TABLE: tuple[Row, ...] = (
     _row((310, 1368), Terminal, "LogMiner: the file holds another log", Role.BAD_COPY),
     _row((353, 354, 368, CORRUPT), Terminal, "LogMiner: a block of the log is corrupt", Role.BAD_COPY),
     _row((1286, 1287, 1289), Terminal, "LogMiner: the log is of another incarnation, or twice in the list", Role.BAD_COPY),
+    _row(
+        (1288,), SourceRefused, "LogMiner: the character set of the log's database is not that of the one that mines it",
+        cure="run `redolake doctor`: it compares the character sets with those that were recorded when capture began, and says "
+        "how to go on",
+    ),
     _row((1324, 1336, 1346), Terminal, "LogMiner: the log is of another database, or does not fit the others", Role.BAD_COPY),
     _row((HOLE,), Terminal, "LogMiner: a log of the range is missing", Role.BAD_COPY, Role.NO_SESSION),
     _row((1281, 1292), Terminal, "LogMiner: no such range, or no log in the list", Role.NO_SESSION),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolake.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
+from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, PdbIncarnation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,13 @@ def incarnation_change(recorded: PdbIncarnation | None, found: ContainerFacts) -
 
 def is_same(row: PdbIncarnation, recorded: PdbIncarnation | None) -> bool:
     return recorded is not None and (row.name, row.opened_scn) == (recorded.name, recorded.opened_scn)
+
+
+def encoding_change(recorded: Encoding, found: Encoding) -> str:
+    """Return which settings are others than the recorded ones; empty where none is."""
+    parts = (
+        ("NLS_CHARACTERSET", recorded.text, found.text),
+        ("NLS_NCHAR_CHARACTERSET", recorded.national, found.national),
+        ("DBTIMEZONE", recorded.time_zone, found.time_zone),
+    )
+    return ", ".join(f"{name} was {was} when capture began and is {now} now" for name, was, now in parts if was != now)

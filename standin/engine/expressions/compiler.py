@@ -540,7 +540,7 @@ _PSEUDO: dict[str, Compiled] = {
     "UID": Compiled(lambda row, f: 100, datatypes.NUMBER, True),
     "ROWNUM": Compiled(lambda row, f: f.rownum, datatypes.NUMBER),
     "SESSIONTIMEZONE": Compiled(lambda row, f: f.nls["TIME_ZONE"], datatypes.text_info(75), True),
-    "DBTIMEZONE": Compiled(lambda row, f: "+00:00", datatypes.text_info(6), True),
+    "DBTIMEZONE": Compiled(lambda row, f: f.session.database.state.time_zone, datatypes.text_info(6), True),
     "BINARY_FLOAT_NAN": Compiled(lambda row, f: math.nan, datatypes.BINARY_DOUBLE, True),
     "BINARY_DOUBLE_NAN": Compiled(lambda row, f: math.nan, datatypes.BINARY_DOUBLE, True),
     "BINARY_FLOAT_INFINITY": Compiled(lambda row, f: math.inf, datatypes.BINARY_DOUBLE, True),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import duckdb
 import polars
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, DeltaProtocolError
@@ -111,6 +114,79 @@ def captured(folder: Path, name: str, object_id: int, options: TargetOptions) ->
         ColumnChange(140, "drop_column", N),
     )
     return task(folder, table, object_id, versions=versions, ddl=steps, options=options)
+
+
+AT, DAY = Column(2, "AT", OracleType("TIMESTAMP WITH TIME ZONE", scale=6), 2), Column(3, "DAY", OracleType("DATE"), 3)
+MEASURE, WHOLE = (
+    Column(4, "MEASURE", OracleType("BINARY_DOUBLE"), 4),
+    Column(5, "WHOLE", OracleType("NUMBER", precision=38, scale=0), 5),
+)
+PART = Column(6, "PART", OracleType("NUMBER", precision=38, scale=10), 6)
+VALUES: dict[str, tuple[Column, Any]] = {
+    "a `timestamp` of 0001-01-01 00:00:00": (AT, " 0001-01-01 00:00:00.000000000 +00:00"),
+    "a `timestamp` of 1500-02-28 00:00:00": (AT, " 1500-02-28 00:00:00.000000000 +00:00"),
+    "a `timestamp` of 2024-07-01 12:00:00.123456": (AT, " 2024-07-01 12:00:00.123456000 +00:00"),
+    "a `timestamp` of 9999-12-31 23:59:59.999999": (AT, " 9999-12-31 23:59:59.999999000 +00:00"),
+    "a `timestamp_ntz` of 0001-01-01 00:00:00": (DAY, datetime(1, 1, 1)),
+    "a `timestamp_ntz` of 1500-02-28 00:00:00": (DAY, datetime(1500, 2, 28)),
+    "a `timestamp_ntz` of 9999-12-31 23:59:59": (DAY, datetime(9999, 12, 31, 23, 59, 59)),
+    "a `double` that is NaN": (MEASURE, float("nan")),
+    "a `double` of -0.0": (MEASURE, -0.0),
+    "a `decimal(38,0)` of 38 nines": (WHOLE, Decimal("9" * 38)),
+    "a `decimal(38,10)` of 38 nines": (PART, Decimal("9" * 28 + "." + "9" * 10)),
+}
+VALUE_COLUMNS = frozenset(column.name for column, _ in VALUES.values())
+
+
+def load_values(spark: Any, folder: Path) -> str:
+    """Load a table with one value in each row, as a snapshot does, and return its path."""
+    columns = (ID, AT, DAY, MEASURE, WHOLE, PART)
+    mine = task(folder, versions=(version(columns=columns),))
+    loaded = snapshot_spec(folder, mine, 5)
+    types = [pa.decimal128(10, 0), pa.string(), pa.timestamp("us"), pa.float64(), pa.decimal128(38), pa.decimal128(38, 10)]
+    schema = pa.schema([(column.name, type_) for column, type_ in zip(columns, types, strict=True)])
+    rows = [{"ID": n, column.name: value} for n, (column, value) in enumerate(VALUES.values())]
+    pq.write_table(pa.Table.from_pylist(rows, schema), loaded.tables[0].files[0])
+    (result,) = run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], rows=len(rows)),))).tables
+    assert result.error is None
+    return mine.target
+
+
+def test_each_reader_returns_the_values_of_spark_or_what_the_page_says(spark: Any, tmp_path: Path) -> None:
+    path = load_values(spark, tmp_path)
+
+    (file,) = (f for f in Path(path).glob("*.parquet"))
+    physical = {column.name: column.physical_type for column in map(pq.ParquetFile(file).schema.column, range(6))}
+    assert physical["AT"] == "INT64", "INT96 wraps around in most readers"
+    expected = values_of(by_spark(spark, path))
+    found = {name: values_of(reader(path)) for name, reader in READERS.items()}
+    # A filter reads the statistics too: the largest `timestamp` has none that is smaller.
+    assert spark.read.format("delta").load(path).where("AT > '9999-01-01'").count() == 1
+    assert polars.scan_delta(path).filter(polars.col("AT") > datetime(9999, 1, 1, tzinfo=UTC)).collect().height == 1
+
+    said = [
+        [value, *("yes" if found[name][n] == expected[n] else found[name][n] for name in READERS)]
+        for n, value in enumerate(VALUES)
+    ]
+    assert said == described_values()
+
+
+def values_of(rows: Rows) -> dict[int, str]:
+    """Return the one value of each row that is not NULL, by the row's number."""
+    found = {}
+    for row in rows:
+        shown = dict(row)
+        number = int(shown.pop("ID"))
+        found[number] = next(value for name, value in shown.items() if value != "None" and name in VALUE_COLUMNS)
+    return found
+
+
+def described_values() -> list[list[str]]:
+    """Return the cells of the page's table of values, for the readers that are here."""
+    head, _, *lines = PAGE.read_text().partition("| Value |")[2].split("\n\n")[0].splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [[line[0], *(line[1 + names.index(name)] for name in READERS)] for line in cells]
 
 
 def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(

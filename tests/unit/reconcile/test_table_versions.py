@@ -11,7 +11,7 @@ import pytest
 from redolake.config import Pipeline
 from redolake.land.dictionary import Readings
 from redolake.land.landing import Landing
-from redolake.reconcile.chosen_columns import choice_conflict
+from redolake.reconcile.chosen_columns import choice_conflict, key_rule_conflict
 from redolake.reconcile.table_versions import rules
 from redolake.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
 from redolake.schema import Derived, baseline
@@ -159,3 +159,18 @@ def test_another_way_to_capture_large_objects_needs_a_snapshot(configured, said)
     conflict = choice_conflict(cast("Pipeline", pipeline), replace(version, choice=read_with))
 
     assert (conflict is None) if said is None else (conflict is not None and said in conflict.what)
+
+
+@pytest.mark.parametrize(("rule", "refused"), [("truncate", True), (None, False), ("string", False)])
+def test_a_rule_that_makes_two_keys_one_holds_a_table_that_was_read_without_it(rule, refused):
+    """The rule came into the file later, or a DDL has given the key column more digits."""
+    version = baseline(replace(TABLE, columns=(replace(ID, type=OracleType("TIMESTAMP", scale=9)),)), Scn(100))
+    own = {} if rule is None else {"ID": rule}
+    pipeline = SimpleNamespace(lists=lambda _: True, table=lambda _: SimpleNamespace(rules=own))
+
+    conflict = key_rule_conflict(cast("Pipeline", pipeline), version)
+    coarse = replace(version, columns=(replace(version.columns[0], type=OracleType("TIMESTAMP", scale=6)),))
+
+    assert (conflict is not None) is refused
+    assert conflict is None or "is part of the key, and has the rule `truncate`" in conflict.what
+    assert key_rule_conflict(cast("Pipeline", pipeline), coarse) is None

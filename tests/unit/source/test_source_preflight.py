@@ -433,3 +433,31 @@ def test_large_objects_of_an_index_organized_table_are_not_assembled():
     found = preflight_findings(probed, (ASSEMBLED,), any_type)
 
     assert ["not assembled from the redo" in one.what for one in found if one.severity == "error"] == [True]
+
+
+STAMPED = with_table(columns=(*TABLE.columns, *(
+    DictionaryColumn(f"T{scale}", OracleType("TIMESTAMP", scale=scale), 9 + scale, 9 + scale, False) for scale in (6, 9)
+), CODE))  # fmt: skip
+WITH_CODE = replace(STAMPED, tables={ORDERS: replace(STAMPED.tables[ORDERS], unique=(
+    UniqueIndex("BY_T9", 9, ("T9", "CODE")), UniqueIndex("BY_T6", 10, ("T6",))
+))})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "primary", "rules", "said"),
+    [
+        (PRIMARY, ("T9",), {"T9": "truncate"}, "T9: is part of the key, and has the rule `truncate`"),
+        (PRIMARY, ("ID", "T9"), {"T9": "truncate"}, "T9: is part of the key"),
+        (KeyPolicy("columns", ("T9", "CODE")), ("ID",), {"T9": "truncate"}, "T9: is part of the key"),
+        (KeyPolicy("columns", ("T9", "CODE")), ("ID",), {"CODE": "replace"}, "CODE: is part of the key"),
+        (KeyPolicy("columns", ("T6",)), ("ID",), {"T6": "truncate", "T9": "truncate", "CODE": "replace"}, None),
+        (PRIMARY, ("T9",), {"T9": "string"}, None),
+        (KeyPolicy("rowid"), ("T9",), {"T9": "truncate"}, None),
+    ],
+)  # fmt: skip
+def test_a_rule_that_makes_two_values_one_is_refused_on_each_key(key, primary, rules, said):
+    probed = replace(WITH_CODE, tables={ORDERS: replace(WITH_CODE.tables[ORDERS], key=primary)})
+
+    found = [str(f) for f in findings(probed, ConfiguredTable(ORDERS, rules, key)) if f.severity == "error"]
+
+    assert [said is not None and said in one for one in found] == [True] * (said is not None), found

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from threading import Event
+
 import pytest
 
-from redolake.errors import Terminal
+from redolake import context as contexts
+from redolake.config import Pipeline
+from redolake.context import is_gone, open_context, owner, take_lease
+from redolake.errors import LeaseHeld, Terminal
+from redolake.steps.shared.leases import apply_lease
 from redolake.steps.snapshots.beside import Beside
 
 
@@ -31,3 +38,66 @@ def test_the_end_of_the_block_asks_the_work_to_stop_and_waits_for_it() -> None:
         assert not beside.is_free()
 
     assert ended == [True]
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    monkeypatch.setattr(contexts, "LEASE_POLL_SECONDS", 0.01)
+    body = {"name": "p", "source": {"connection": "x"}, "landing": str(tmp_path), "lake": str(tmp_path), "tables": ["A.B"]}
+    return Pipeline.model_validate(body)
+
+
+def test_work_beside_waits_for_the_lease_of_its_own_run(pipeline: Pipeline) -> None:
+    waits, done = Event(), list[str]()
+
+    def load() -> None:
+        waits.set()
+        with open_context(pipeline) as context, apply_lease(context):
+            done.append("loaded")
+
+    with open_context(pipeline) as context:
+        batch = take_lease(context, "apply", 900)
+        with Beside() as beside:
+            beside.start(load)
+            assert waits.wait(60)
+            for _ in range(20):  # each of them would fail if the work had taken the lease
+                beside.wait(0.02)
+                batch = context.ledger.renew(batch, 60)
+            assert not done
+            done.append("applied")
+            context.ledger.release_lease(batch)
+            beside.wait(60)
+            assert beside.is_free()
+
+    assert done == ["applied", "loaded"]
+
+
+def test_work_that_is_asked_to_stop_waits_for_no_lease(pipeline: Pipeline) -> None:
+    """A batch that has failed keeps its lease for minutes, and the end of the run waits for the work."""
+    failed = list[BaseException]()
+
+    def load() -> None:
+        beside.stop.wait(60)
+        try:
+            with open_context(pipeline) as context, apply_lease(context):
+                failed.append(AssertionError("the batch's lease was taken"))
+        except LeaseHeld as error:
+            failed.append(error)
+
+    with open_context(pipeline) as context:
+        take_lease(context, "apply", 900)
+        with Beside() as beside:
+            beside.start(load)
+
+    assert [type(error) for error in failed] == [LeaseHeld]
+
+
+def test_the_owner_of_work_beside_is_gone_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = list[str]()
+    with Beside() as beside:
+        beside.start(lambda: owners.append(owner()))
+    (other,) = owners
+
+    assert other != owner()
+    assert not is_gone(other)
+    assert is_gone(other.rpartition(":")[0] + ":4194305")  # no process has this number

@@ -21,6 +21,7 @@ from redolake.records.windows import WindowPlan
 from redolake.steps.capture import read_and_plan as plan_steps
 from redolake.steps.capture import windows as capture_steps
 from redolake.steps.recovery import recover as recover_steps
+from redolake.steps.shared import same_container
 from redolake.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from redolake.values.scn import Scn, ScnRange
 from redolake.window import Sealed
@@ -43,6 +44,8 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     for module in (capture_steps, plan_steps):
         monkeypatch.setattr(module, "read_redo_facts", lambda *_: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
+    monkeypatch.setattr(same_container, "read_encoding", lambda *_: Encoding())
+    monkeypatch.setattr(recover_steps, "read_encoding", lambda *_: Encoding())
     monkeypatch.setattr(capture_steps, "hold_undescribed", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
 

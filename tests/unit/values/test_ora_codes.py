@@ -40,6 +40,7 @@ FACTS = {
     "LogMiner: no session to end": ([1307], STOP),
     "LogMiner: misuse": ([*range(1308, 1315), *range(1316, 1323)], STOP),
     "LogMiner: the list changed during the select": ([1315], AGAIN),
+    "LogMiner: another character set": ([1288], REFUSE),
     "LogMiner: another database, no ARCHIVELOG, compatibility": ([1324, 1325, 1326], STOP),
     "LogMiner: a lock on the dictionary, one build at a time": ([1327, 1328], AGAIN),
     "LogMiner: the rest": ([*range(1329, 1333), *range(1334, 1341), 1342, 1346, 1347, *range(1349, 1357), 1358, 1371], STOP),

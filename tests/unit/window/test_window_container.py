@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from redolake.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
+from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, PdbIncarnation
 from redolake.values.scn import Scn
-from redolake.window.container import container_change
+from redolake.window.container import container_change, encoding_change
 
 FIRST = PdbIncarnation(2, 0, Scn(100), Scn(100), True, (1, 0))
 
@@ -75,3 +75,10 @@ def test_another_pdb_or_one_that_was_set_back(
     assert change is not None
     assert what in change.what
     assert change.opened_scn == opened
+
+
+def test_each_setting_that_encodes_texts_and_times_is_named() -> None:
+    assert encoding_change(Encoding(), Encoding()) == ""
+    changed = encoding_change(Encoding(), Encoding("UTF8", "UTF8", "Europe/Berlin"))
+    assert [part.split(" ")[0] for part in changed.split(", ")] == ["NLS_CHARACTERSET", "NLS_NCHAR_CHARACTERSET", "DBTIMEZONE"]
+    assert "DBTIMEZONE was +00:00 when capture began and is Europe/Berlin now" in changed

@@ -55,7 +55,7 @@ from redolake.steps.shared.matched_tables import announced_tables, with_matched_
 from redolake.steps.shared.reader_change import last_window, plan_first_mined
 from redolake.steps.shared.redo_dictionary import with_its_dictionary
 from redolake.steps.shared.redo_streams import prove_unasked
-from redolake.steps.shared.same_container import pdb_change, read_same_container, record_pdb_change
+from redolake.steps.shared.same_container import check_same, read_same_container, record_pdb_change
 from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import (
     host_clock_ahead,
@@ -362,9 +362,8 @@ def mine_once(context: PipelineContext, source: ConnectParams | None, made: Wind
             names=made.tables,
             renamed=renamed,
         )
-        error = pdb_change(context, made.container, read_container(oracle, settings.container))
-        if error is not None:  # LogMiner has used the dictionary of another PDB
-            raise error
+        # LogMiner may have used the dictionary of another PDB, or its character set.
+        check_same(context, oracle, made.container, read_container(oracle, settings.container))
     cost = {"seconds": round(time.monotonic() - started, 3), "redo_bytes": sum(log.bytes for log in reading.own.logs)}
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json(), **cost})
 

@@ -277,14 +277,17 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
             # A PDB that is closed shows no facts; another finding says so.
             was_read = pipeline.source.container is None or probed.container_facts is not None
             changed = (
-                pdb_change(context, recorded_container(context), probed.container_facts) if position and was_read else None
+                pdb_change(context, recorded_container(context), probed.container_facts, probed.encoding)
+                if position and was_read
+                else None
             )
     except LandingMissing as error:
         return [Finding(f"{pipeline.name}.landing", error.what, error.cure)]
     except RedolakeError:
         return []  # validate reports it
     if changed is not None:
-        return [Finding(f"container {pipeline.source.container}", changed.what, changed.cure)]
+        container = pipeline.source.container
+        return [Finding(f"container {container}" if container else "database", changed.what, changed.cure)]
     if pipeline.source.is_stream:  # it has read the logs that Oracle may have deleted since
         return stream_findings(pipeline, position, probed.redo)
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)

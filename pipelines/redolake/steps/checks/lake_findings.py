@@ -10,7 +10,7 @@ from redolake.source import ConfiguredTable
 from redolake.values.delivery import reread_kind
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.lake_columns import with_lake_names
-from redolake.values.lake_rules import LakeColumn, conflicts
+from redolake.values.lake_rules import LakeColumn, conflicts, key_rule_cure, loses_values
 from redolake.values.table import LARGE_TYPES, TableVersion, TypeRule
 from redolake.values.target_options import TargetOptions
 
@@ -49,6 +49,11 @@ def lake_findings(
             LakeColumn(c.name, spark_ddl_type(c.type, rules.get(names.get(c.id, ""))), c.type.name in LARGE_TYPES)
             for c in with_lake_names(version, options).columns
         ]
+    for column in chosen.captured:
+        rule = rules.get(column.name)
+        if column.name in options.partition_by and loses_values(column.type, rule):
+            what = f"`partition_by` names it, and it has the rule `{rule}`, after which two values may be one"
+            yield Finding(f"{name}.{column.name}", what, key_rule_cure(column.type))
     is_reread = reread_kind(chosen, wanted.choice) is not None
     for found in conflicts(own, options, has_rowid=wanted.key.kind == "rowid" or is_reread):
         lines = [places[one] for one in dict.fromkeys(found.names) if one in places]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, held_lease, now, open_context, open_pipeline_source
-from redolake.errors import SnapshotTooEarly, Terminal
+from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import (
@@ -34,7 +34,7 @@ from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import record_choices
 from redolake.steps.shared.status import DeclaredGapReport, gap_report
 from redolake.steps.snapshots.begin import first_position
-from redolake.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
+from redolake.values.redo import ContainerIdentity, Position, RedoFacts
 from redolake.values.scn import BEFORE_ALL, Scn
 from redolake.values.utc import beside
 from redolake.window import Lost, MissingLog, missing_logs, plan_window
@@ -194,16 +194,22 @@ def open_inspection(
         with open_pipeline_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle)
             container = read_container(oracle, pipeline.source.container)
-            yield context, oracle, inspect(context, position, facts, container, trust_views)
+            encoding = read_encoding(oracle, pipeline.source.container)
+            changed = pdb_change(context, recorded_container(context), container, encoding)
+            identity = None if container is None else container.identity
+            yield context, oracle, inspect(context, position, facts, identity, changed, trust_views)
 
 
 def inspect(
-    context: PipelineContext, position: Position, facts: RedoFacts, container: ContainerFacts | None, trust_views: bool
+    context: PipelineContext,
+    position: Position,
+    facts: RedoFacts,
+    identity: ContainerIdentity | None,
+    changed: PdbChanged | None,
+    trust_views: bool,
 ) -> Inspection:
-    """Find lost redo: logs that the views do not list, and listed ones that failed in mining unless `trust_views`. Another PDB
-    comes first: no redo continues the tables."""
-    identity = None if container is None else container.identity
-    changed = pdb_change(context, recorded_container(context), container)
+    """Find lost redo: logs that the views do not list, and listed ones that failed in mining unless `trust_views`. A PDB that
+    has `changed` comes first: no redo continues the tables."""
     if changed is not None:
         since = record_pdb_change(context, changed, position, facts)
         stopped = ErrorReport.of(changed.as_dict())
@@ -259,8 +265,10 @@ def already_declared(context: PipelineContext, position: Position, kind: GapKind
 def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
     if found.pdb_opened_scn is not None and kind != "snapshot":
+        of_encoding = found.error is not None and found.error.code == EncodingChanged.__name__
+        why = "redo that was written in another encoding" if of_encoding else "rows that the pluggable database no longer has"
         raise Terminal(
-            "a gap would keep rows that the pluggable database no longer has",
+            f"a gap would keep {why}",
             cure=f"run `redolake recover -p {context.name} --snapshot`",
         )
     if kind == "snapshot":

@@ -1,13 +1,13 @@
-"""Compare the PDB with the one that was captured, and raise PdbChanged where it is another."""
+"""Compare the PDB and its encoding with what was captured, and raise PdbChanged where it is another."""
 
 from __future__ import annotations
 
 from redolake.context import PipelineContext
-from redolake.errors import PdbChanged
+from redolake.errors import EncodingChanged, PdbChanged
 from redolake.reconcile.redo_loss import lost_position, record_redo_loss
-from redolake.source import Source, read_container
-from redolake.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
-from redolake.window.container import container_change
+from redolake.source import Source, read_container, read_encoding
+from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, Position, RedoFacts
+from redolake.window.container import container_change, encoding_change
 
 
 def recorded_container(context: PipelineContext) -> ContainerIdentity | None:
@@ -24,26 +24,48 @@ def is_recorded(context: PipelineContext) -> bool:
 
 
 def read_same_container(context: PipelineContext, oracle: Source) -> ContainerIdentity | None:
-    """Return the PDB; None for a database without containers. Raises PdbChanged unless it is the recorded one."""
+    """Return the PDB; None for a database without containers. Raises PdbChanged unless it is the recorded one, and
+    EncodingChanged unless it still encodes texts and times as recorded."""
     found = read_container(oracle, context.pipeline.source.container)
-    error = pdb_change(context, recorded_container(context), found) if is_recorded(context) else None
-    if error is not None:
-        raise error
+    if is_recorded(context):
+        check_same(context, oracle, recorded_container(context), found)
     return None if found is None else found.identity
 
 
-def pdb_change(context: PipelineContext, recorded: ContainerIdentity | None, found: ContainerFacts | None) -> PdbChanged | None:
-    """Return the error where the container is another one than the recorded."""
+def check_same(
+    context: PipelineContext, oracle: Source, recorded: ContainerIdentity | None, found: ContainerFacts | None
+) -> None:
+    """Raise PdbChanged unless the container that was found is the recorded one, with the recorded encoding."""
+    encoding = read_encoding(oracle, context.pipeline.source.container)
+    error = pdb_change(context, recorded, found, encoding)
+    if error is not None:
+        raise error
+
+
+def pdb_change(
+    context: PipelineContext,
+    recorded: ContainerIdentity | None,
+    found: ContainerFacts | None,
+    encoding: Encoding | None,
+) -> PdbChanged | None:
+    """Return the error where the container is another one than the recorded, or encodes texts and times in another way. A
+    landing without a handover, as that of a range, has recorded no encoding."""
+    again = f"`redolake recover -p {context.name} --snapshot` reads all tables again; if this is the wrong database, correct "
+    again += "the connection or `container`"
     change = container_change(recorded, found)
-    if change is None:
+    if change is not None:
+        return PdbChanged(
+            f"{change.what}. The redo does not show it, and the tables may contain rows that the pluggable database no longer "
+            "has",
+            cure=again,
+            container=context.pipeline.source.container,
+            opened_scn=change.opened_scn,
+        )
+    changed = encoding_change(context.landing.encoding(), encoding) if encoding is not None and is_recorded(context) else ""
+    if not changed:
         return None
-    return PdbChanged(
-        f"{change.what}. The redo does not show it, and the tables may contain rows that the pluggable database no longer has",
-        cure=f"`redolake recover -p {context.name} --snapshot` reads all tables again; if this is the wrong database, correct "
-        "the connection or `container`",
-        container=context.pipeline.source.container,
-        opened_scn=change.opened_scn,
-    )
+    what = f"{changed}. The redo does not show it, and its texts and times would be read wrongly"
+    return EncodingChanged(what, cure=again, container=context.pipeline.source.container)
 
 
 def record_pdb_change(context: PipelineContext, error: PdbChanged, position: Position, facts: RedoFacts) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 
+from redolake.context import BESIDE
+
 
 class Beside:
     """Work in a thread of its own; at the end of the block it is asked to stop, and waited for."""
@@ -16,6 +18,7 @@ class Beside:
 
     def start(self, work: Callable[[], None]) -> None:
         def run() -> None:
+            BESIDE.set(self.stop)  # in this thread's own context
             try:
                 work()
             except BaseException as error:
