@@ -183,9 +183,9 @@ def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
     newest = select(v.owner, v.table_name, func.max(v.from_scn).label("from_scn")).where(v.pipeline == pipeline)
     last = newest.group_by(v.owner, v.table_name).subquery()
     is_last = and_(v.owner == last.c.owner, v.table_name == last.c.table_name, v.from_scn == last.c.from_scn)
-    dropped = v.body["dropped_at"].as_integer()
+    dropped = v.body["dropped_at"].as_string()  # an SCN is larger than PostgreSQL's INTEGER
     query = select(v.owner, v.table_name, dropped).join_from(t.table_versions, last, is_last).where(v.pipeline == pipeline)
-    return {TableId(owner, name): scn for owner, name, scn in connection.execute(query.where(dropped.is_not(None)))}
+    return {TableId(owner, name): int(scn) for owner, name, scn in connection.execute(query.where(dropped.is_not(None)))}
 
 
 def _end_time(connection: Connection, pipeline: str, end: ChainPosition) -> datetime | None:

@@ -19,7 +19,16 @@ from redolake.config import Pipeline
 from redolake.ledger.store import checked_url
 from redolake.records.codec import to_body
 from redolake.records.proofs import ProvedHistory
-from redolake.records.shown_facts import HistoryFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
+from redolake.records.shown_facts import (
+    DropFact,
+    DropsFact,
+    HistoryFact,
+    PlanFact,
+    ProofFact,
+    QuarantineFact,
+    RedoFact,
+    SnapshotFact,
+)
 from redolake.steps.shared.status import read_status
 from redolake.values.redo import Position
 from redolake.values.scn import Scn
@@ -424,3 +433,39 @@ def test_a_history_is_shown_with_its_epoch_and_one_that_says_something_else_make
     assert 'redolake_histories{pipeline="shop"} 1\n' in metrics
     assert 'redolake_history_bytes{pipeline="shop"} 2000000' in metrics
     assert 'redolake_histories_differing{pipeline="shop"} 1' in metrics
+
+
+def test_a_table_that_was_dropped_and_is_kept_is_named_and_does_not_count(shop: CockpitLedger) -> None:
+    shop.run()
+    scn = 9_007_199_254_740_000  # above the integers of 32 bits
+    shop.ledger.record_version(shop.tables[0], Scn(1), {"dropped_at": None}, "baseline")
+    shop.ledger.record_version(shop.tables[1], Scn(1), {}, "baseline")
+    shop.ledger.record_version(shop.tables[1], Scn(scn), {"dropped_at": scn}, "ddl")
+
+    found = seen(shop)
+
+    assert [table.name for table in found.tables if table.dropped_at == scn] == ["SHOP.ORDERS"]
+    assert (found.health.right_tables, found.health.captured_tables, found.table_counts["dropped"]) == (4, 4, 1)
+    assert "1 table dropped in Oracle and kept in Delta" in found.health.more
+    assert "live, dropped in Oracle" in page(shop, found)
+
+
+def test_the_summary_is_that_of_now_on_a_page_of_older_windows_too(shop: CockpitLedger) -> None:
+    shop.run(7)
+    newest = seen(shop, windows=3)
+
+    assert seen(shop, windows=3, before=newest.next_windows).health == newest.health
+
+
+def test_each_open_gap_drop_and_key_in_quarantine_makes_its_tables_less_than_right(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.decide()
+    shop.ledger.record_fact("drops", to_body(DropsFact((DropFact("9.2.11", FIRST_SCN + 500, ("SHOP.CUSTOMERS",)),))))
+
+    found = seen(shop)
+
+    assert (found.health.state, found.health.tone, found.health.right_tables) == ("incomplete", "notice", 2)
+    assert found.health.faults == {"gap": ("SHOP.ORDERS", "SHOP.ORDER_LINES"), "dropped": ("SHOP.CUSTOMERS",)}
+    assert "SCN 2,000,200 to 2,000,399 was never read, in SHOP.ORDERS, SHOP.ORDER_LINES" in found.health.more
+    assert "live, lacks a gap" in page(shop, found)
+    assert 'redolake_declared_gaps{pipeline="shop"} 1' in prometheus_text([found])
