@@ -133,7 +133,7 @@ class Tally:
         in_bin = (kind.table or "").startswith(RECYCLED)
         found = UnknownObject(number, len(scns), int(ends["min"]), int(ends["max"]), in_bin)
         known = self.unknown_objects.get(number)
-        self.unknown_objects[number] = found if known is None else known.joined(found)
+        self.unknown_objects[number] = found if known is None else known.merge(found)
 
     def _count_quotes(self, texts: pa.Array, kinds: Sequence[_Kind], labels: Sequence[str | None], numbers: Numbers) -> None:
         tables = [

@@ -29,7 +29,7 @@ def find_unknown_object(
     """Return the conflict of an object with changes that the table may own. `baseline` is the version that its contents were
     read with, `object_ids` are those that it is known to have had, and `dropped_at` is the SCN of its DROP, if it is gone."""
     resetlogs_id, start = windows[0].resetlogs_id, windows[0].start
-    found = [one for one in joined(windows) if one.number not in object_ids]
+    found = [one for one in merge_objects(windows) if one.number not in object_ids]
     found = [one for one in found if dropped_at is None or one.first <= dropped_at]
     open_ones = [one for one in found if may_own(baseline, one, readings, resetlogs_id)]
     if not open_ones:
@@ -50,12 +50,12 @@ def find_unknown_object(
     )
 
 
-def joined(windows: Sequence[WindowManifest]) -> list[UnknownObject]:
+def merge_objects(windows: Sequence[WindowManifest]) -> list[UnknownObject]:
     """Return the unknown objects of all windows, each once, by the SCN of their first change."""
     found: dict[int, UnknownObject] = {}
     for window in windows:
         for one in unknown_objects(window):
-            found[one.number] = found[one.number].joined(one) if one.number in found else one
+            found[one.number] = found[one.number].merge(one) if one.number in found else one
     return sorted(found.values(), key=lambda one: one.first)
 
 

@@ -100,7 +100,7 @@ class UnknownObject:
     last: int
     in_bin: bool = False
 
-    def joined(self, other: UnknownObject) -> UnknownObject:
+    def merge(self, other: UnknownObject) -> UnknownObject:
         first, last = min(self.first, other.first), max(self.last, other.last)
         return UnknownObject(self.number, self.changes + other.changes, first, last, self.in_bin and other.in_bin)
 

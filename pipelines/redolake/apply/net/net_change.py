@@ -3,6 +3,10 @@
 Each change leaves the key before it and enters the key after it. Leaving a key removes only the row with that ROW_ID, so a
 swap (1 -> 2 and 2 -> 1 in one statement) ends with both rows in any order of their redo. Per (key, ROW_ID) the last event
 counts; at one key a row that stayed wins over rows that left.
+
+A migrated or chained row may show one ROW_ID in its UPDATE and another in its DELETE. Two ROW_IDs that both had a key before
+their first change are of one row, as a key has no two: it is gone if the last of its changes is a DELETE. Otherwise they
+contradict each other: the later change may lack values that the earlier one has.
 """
 
 from __future__ import annotations
@@ -39,6 +43,8 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     if objects:  # a row with another key is another row of the target, without the large objects of the old one
         changes = changes.withColumn("touched", F.col("touched") | (moved & (code == Operation.UPDATE)))
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
+    was_there = ~entered | ((code == Operation.UPDATE) & ~moved)  # the row had the key before the change
+    exploded = exploded.withColumn("was_there", was_there)
     return exploded.withColumn("weight", F.when(entered | (code == Operation.DELETE), 1).otherwise(0)).drop(
         *(frames.key_before(i) for i in key)
     )
@@ -71,6 +77,7 @@ def net_change(
         happened.withColumn("newest", F.lead("event").over(of_row.orderBy(*ORDER)).isNull())
         .withColumns(
             {
+                "was_there": F.first("was_there").over(of_row.orderBy(*ORDER)),
                 "changes": F.sum("weight").over(of_row),
                 "finding": F.min("finding").over(of_row),
                 **({"touched": F.max("touched").over(of_row)} if objects else {}),
@@ -79,13 +86,23 @@ def net_change(
         )
         .filter("newest")
     )
-    stays, transaction = F.col("event") == ENTERED, F.struct(*COMMIT_ORDER)
+    last_there = F.max(F.when(F.col("was_there"), order)).over(of_key)
+    last_of_row = last_of_row.withColumns(
+        {
+            "is_earlier": F.col("was_there") & (order < last_there),
+            "has_two": F.sum(F.col("was_there").cast("int")).over(of_key) > 1,
+        }
+    )
+    stays, transaction = (F.col("event") == ENTERED) & ~F.col("is_earlier"), F.struct(*COMMIT_ORDER)
+    ends_row = F.col("operation_code").isin(Operation.DELETE, Operation.INSERT)
+    disagrees = F.col("has_two") & F.col("was_there") & ~F.col("is_earlier") & ~ends_row
     summed = last_of_row.withColumns(
         {
             "changes": F.sum("changes").over(of_key),
             "finding": F.min("finding").over(of_key),
             **({"nulled": F.sum("nulled").over(of_key)} if counts_nulls else {}),
-            "rows_there": F.sum(F.col("event")).over(of_key),
+            "rows_there": F.sum(stays.cast("int")).over(of_key),
+            "disagrees": F.max(disagrees).over(of_key),
             "last_entry": F.max(F.when(stays, transaction)).over(of_key),
             "last_leave": F.max(F.when(~stays, transaction)).over(of_key),
             "last_order": F.max(order).over(of_key),
@@ -103,6 +120,7 @@ def net_change(
         .withColumn("finding", F.col("finding") if rows_vanish else F.coalesce("finding", _contradiction(keys)))
         .withColumn("op", F.when(stays, UPSERT).otherwise(REMOVE))
         .drop("newest", "event", "weight", "rows_there", "last_entry", "last_leave", "last_order", "last_there")
+        .drop("was_there", "is_earlier", "has_two", "disagrees")
     )
 
 
@@ -111,8 +129,12 @@ def _contradiction(keys: Sequence[str]) -> Expression:
     two = F.col("rows_there") > 1
     later = (F.col("rows_there") == 1) & (F.col("last_leave") > F.col("last_entry"))
     shown = F.concat_ws(", ", *(as_text(F.col(key)) for key in keys))
-    what = F.when(two, F.concat(F.lit("two rows have the key "), shown)).when(
-        later, F.concat(F.lit("another row left, in a later transaction, the key "), shown)
+    shows_two = F.concat(F.lit("changes of one row, which has the key "), shown, F.lit(", show two ROW_IDs"))
+    two_rows = F.concat(F.lit("two rows have the key "), shown)
+    what = (
+        F.when(F.col("disagrees"), shows_two)
+        .when(two, two_rows)
+        .when(later, F.concat(F.lit("another row left, in a later transaction, the key "), shown))
     )
     found = F.struct(
         F.col("commit_scn"), F.col("commit_scn").alias("scn"), F.lit("RedoNotUnderstood").alias("code"), what.alias("what")
