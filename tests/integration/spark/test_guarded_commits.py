@@ -114,7 +114,7 @@ def another_owner(given: Given) -> None:
 
 def our_own_late_commit(given: Given) -> None:
     table = DeltaTable(given.spark, given.mine.target, given.mine.app_id)
-    values = {"ID": F.lit(7), "V": F.lit("late")}
+    values = {"ID": F.lit(7), "V": F.lit("late"), "_commit_scn": F.lit(12)}
     rows = given.spark.range(1).select(*(values[f.name].cast(f.dataType).alias(f.name) for f in table.schema.fields))
     rows.write.format("delta").mode("append").options(**Tag(table.app_id, 15, {}).options()).save(table.path)
 
