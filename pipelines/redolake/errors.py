@@ -17,11 +17,7 @@ from dataclasses import dataclass
 
 def one_line(text: str) -> str:
     """Return a text with each character that no line shows, such as a line's end in a name, as its escape."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def in_shell(name: str) -> str:

@@ -139,11 +139,8 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
-        is_from_logs = chosen["source"] == "logs"
-        with airflow_failures():
-            refuse_unused(
-                chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=is_from_logs
-            )
+        with airflow_failures():  # the source logs is refused by `make_copies`
+            refuse_unused(chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=False)
         if chosen["target"] == "live":
             fill_live(pipeline, context)
             return {}
