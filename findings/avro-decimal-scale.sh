@@ -5,8 +5,8 @@
 # Expected: the specification stores the unscaled integer and takes the scale from the schema, so 1.5 under scale 2 is the integer 150.
 # Seen: the integer 15 is written, which every reader takes for 0.15; 100 becomes 1.00, and 1E+2 becomes 0.01. Too many digits do raise
 #   (AvroOutOfScaleException), so the check looks complete. fastavro writes 150.
-# Matters: python-oracledb returns Decimal('1.5') for 1.5 in a NUMBER(10,2), without the trailing zero. Each amount with a zero at its end arrives
-#   a tenth or a hundredth of itself in a topic or a file of Avro.
+# Matters: Oracle's NUMBER stores no trailing zeros, so a driver's Decimal for 1.50 is 1.5. Each amount with a zero at its end arrives as a tenth or
+#   a hundredth of itself in a topic or a file of Avro.
 # Workaround: value.quantize(Decimal(1).scaleb(-scale)) before writing, or fastavro.
 set -euo pipefail
 work=$(mktemp -d)

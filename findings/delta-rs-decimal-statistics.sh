@@ -4,11 +4,11 @@
 # Versions: deltalake (delta-rs) 1.6.6; read by itself, DuckDB 1.5.5, Polars 2.1.0.
 # Expected: the Delta protocol defines minValues as at most, and maxValues as at least, every value in the file. A reader skips a file by them.
 # Seen: DECIMAL(38,0) stops at 2^63-1; DECIMAL(18,2) becomes the nearest double with 17 digits, above or below the value. The row is in
-#   the file, a scan finds it, and `n = value` finds nothing (in a larger file: the rows at the ends of its range). DELETE with that condition deletes nothing. A table without statistics,
-#   or with exact ones by Spark, answers rightly until delta-rs compacts it.
-# Matters: NUMBER(38) keys and NUMBER(18,2) amounts of Oracle are such columns. A lookup or a MERGE by key misses rows without an error.
+#   the file, a scan finds it, and `n = value` finds nothing (in a larger file: the rows at the ends of its range). DELETE with that
+#   condition deletes nothing. A table without statistics, or with exact ones by Spark, answers rightly until delta-rs compacts it.
+# Matters: NUMBER(38) keys and NUMBER(18,2) amounts of Oracle are such columns. A lookup or a DELETE by key misses rows without an error.
 # Workaround: do not let delta-rs write or compact a table with such columns, or leave these columns out of its statistics
-#   (delta.dataSkippingStatsColumns). For a table written so: OPTIMIZE by Spark, which writes exact statistics.
+#   (delta.dataSkippingStatsColumns). For a table written so: let Spark write its files again; its statistics are exact.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

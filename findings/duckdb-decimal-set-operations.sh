@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# DuckDB brings DECIMAL(38,0) and DECIMAL(38,10) together by dropping the fraction, silently, and IN then matches other numbers.
+# DuckDB brings DECIMAL(38,0) and DECIMAL(38,10) together by rounding to whole numbers, silently, and IN then matches other numbers.
 #
 # Versions: DuckDB 1.5.5; for comparison pyarrow 26.0.1 and deltalake (delta-rs) 1.6.6.
 # Expected: SQL takes a type for a UNION that holds the values of both sides, or raises. pyarrow widens to 48 digits, delta-rs raises when a

@@ -6,7 +6,7 @@
 #   one day. Both engines themselves count in the proleptic Gregorian calendar, and agree about the same dates in Parquet.
 # Seen: 1500-01-01 by pyarrow is 1499-12-23 in Spark; 1500-01-01 by Spark is 1500-01-10 in pyarrow. 0001-01-01, the usual sentinel, becomes
 #   0001-01-03, or 0000-12-30, which Python's datetime cannot hold. No warning on either side.
-# Matters: exports of Oracle tables with a "no date" sentinel, or birth dates of a museum, moved as ORC between a Spark and an Arrow job.
+# Matters: exports of Oracle tables with a "no date" sentinel, moved as ORC between a Spark and an Arrow job.
 # Workaround: move such tables as Parquet, or as text in ORC. A round trip through one engine is right, so a test there shows nothing.
 set -euo pipefail
 work=$(mktemp -d)
