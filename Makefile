@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full \
+.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings \
 	ci workflows release check clean
 
 help: ## List these commands
@@ -114,6 +114,17 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 
 mutants: $(STAMP) ## Change the deciders' code in thousands of ways, and see that a test turns red each time (an hour or two)
 	@$(BIN)/python -m tests.mutants
+
+findings: ## Run findings/*.sh, which show what libraries around a lake do unexpectedly, and print a line of each (installs their versions; no part of CI)
+	@failed=0; \
+	for script in findings/*.sh; do \
+		if seen=$$(bash "$$script" 2>/dev/null); then \
+			printf '%s: %s\n' "$$script" "$$(printf '%s\n' "$$seen" | tail -n 1)"; \
+		else \
+			printf '%s: FAILED: its libraries behave otherwise now, or were not installed; bash %s shows which\n' "$$script" "$$script"; failed=1; \
+		fi; \
+	done; \
+	exit $$failed
 
 bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture; figures of each batch in bench-*.json (about 10 minutes)
 	@$(BIN)/python benchmarks/parse_redo_sql.py
