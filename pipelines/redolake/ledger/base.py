@@ -69,7 +69,7 @@ class LedgerBase:
                 check_own_version(connection)
             yield connection
 
-    def damaged(self, what: str) -> LedgerDamaged:
+    def damage_error(self, what: str) -> LedgerDamaged:
         """Return the error of a ledger that contradicts the files of the landing."""
         return damage_error(self._engine, what)
 

@@ -70,9 +70,11 @@ def check_positions(context: PipelineContext, position: Position | None) -> None
         if entry.position >= position.chain_position and not by_snapshot:
             where = f"SCN {entry.complete_to_scn} of the incarnation with RESETLOGS_ID {entry.resetlogs_id}"
             end = f"SCN {position.scn} of that with RESETLOGS_ID {position.resetlogs_id}"
-            raise context.ledger.damaged(f"the ledger has {entry.table} complete to {where}, and the landing ends at {end}")
+            raise context.ledger.damage_error(
+                f"the ledger has {entry.table} complete to {where}, and the landing ends at {end}"
+            )
         if entry.state == "live" and entry.table not in described:
-            raise context.ledger.damaged(f"the ledger has no version of {entry.table}, which has contents")
+            raise context.ledger.damage_error(f"the ledger has no version of {entry.table}, which has contents")
 
 
 def unknown_windows(context: PipelineContext) -> list[str]:
