@@ -58,16 +58,20 @@ class LedgerBase:
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with database_errors(self._engine), self._join(self._engine) as connection:
+        with database_errors(self._engine), value_errors(self._engine), self._join(self._engine) as connection:
             yield connection
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         """Open a transaction, in which an older program writes nothing into tables that a newer one has changed."""
-        with database_errors(self._engine), self._join(self._writing) as connection:
+        with database_errors(self._engine), value_errors(self._engine), self._join(self._writing) as connection:
             if self._under_way is None:
                 check_own_version(connection)
             yield connection
+
+    def damage_error(self, what: str) -> LedgerDamaged:
+        """Return the error of a ledger that contradicts the files of the landing."""
+        return damage_error(self._engine, what)
 
     def _join(self, engine: Engine) -> AbstractContextManager[Connection]:
         return engine.begin() if self._under_way is None else nullcontext(self._under_way)
@@ -111,6 +115,15 @@ def database_errors(engine: Engine) -> Iterator[None]:
             cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
             ledger=where,
         ) from cause
+
+
+@contextmanager
+def value_errors(engine: Engine) -> Iterator[None]:
+    """Raise LedgerDamaged for a cell whose value is none that this Redolake writes there."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError) as error:
+        raise damage_error(engine, f"the ledger has {error}") from error
 
 
 def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:

@@ -140,7 +140,7 @@ class Batches(LedgerBase):
     def batch(self, name: str) -> BatchEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.batches).where(_has_name(self._pipeline, name))).first()
-        return None if row is None else batch_entry(row)
+            return None if row is None else batch_entry(row)
 
     def batches(self, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
         """Return the batches, newest first."""

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, and_, func, select, text
 
 from redolake.ledger import tables as t
-from redolake.ledger.base import LedgerBase, database_errors
+from redolake.ledger.base import LedgerBase, database_errors, value_errors
 from redolake.ledger.batches import batch_entry
 from redolake.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
 from redolake.ledger.shown_facts import Changes
@@ -122,7 +122,7 @@ def _snapshot(engine: Engine) -> Iterator[Connection]:
     """Open one transaction that sees one state of the ledger."""
     if engine.dialect.name == "postgresql":
         engine = engine.execution_options(isolation_level="REPEATABLE READ")
-    with database_errors(engine), engine.begin() as connection:
+    with database_errors(engine), value_errors(engine), engine.begin() as connection:
         yield connection
 
 

@@ -29,7 +29,7 @@ class TableEntries(LedgerBase):
     def table(self, table: TableId) -> TableEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.tables).where(_is(self._pipeline, table))).first()
-        return None if row is None else table_entry(row)
+            return None if row is None else table_entry(row)
 
     def tables(self, state: TableState | None = None) -> list[TableEntry]:
         query = select(t.tables).where(T.pipeline == self._pipeline).order_by(T.owner, T.table_name)

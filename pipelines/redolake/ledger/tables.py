@@ -6,7 +6,10 @@ has created are never changed: tests/contract/test_migrations.py compares these 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -26,6 +29,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from redolake.ledger.states import BATCH, TABLE, WINDOW
+
+NAME = re.compile(r"\d{10}-\d{20}-\d{20}", re.ASCII)
 VERSION = "0001"  # of the tables: the number of the last migration
 
 
@@ -46,17 +52,84 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
+class Word(TypeDecorator[str]):
+    """Text. A cell of another kind, which SQLite keeps in any column, is an error where it is read; so are those below."""
+
+    impl = String
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        if value is None or type(value) is str:
+            return value
+        raise ValueError(f"{value!r:.100} in place of a text")
+
+
+class State(Word):
+    """One of the states that `moves` has."""
+
+    cache_ok = True
+
+    def __init__(self, moves: Mapping[str, frozenset[str]]) -> None:
+        super().__init__(20)
+        self.states = tuple(sorted(moves))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        if value is None or value in self.states:
+            return value  # type: ignore[no-any-return]
+        raise ValueError(f"{value!r:.100} in place of a state, which is one of {', '.join(self.states)}")
+
+
+class WindowName(Word):
+    """A window's name, which has its incarnation and its SCNs."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        if value is None or (type(value) is str and NAME.fullmatch(value)):
+            return value
+        raise ValueError(f"{value!r:.100} in place of the name of a window")
+
+
+class Number(TypeDecorator[int]):
+    """A whole number that is not negative."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def __init__(self, impl: Any = None) -> None:
+        super().__init__()
+        if impl is not None:
+            self.impl = impl
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        if value is None or (type(value) is int and value >= 0):
+            return value
+        raise ValueError(f"{value!r:.100} in place of a number")
+
+
+class Document(TypeDecorator[Any]):
+    """A JSON object."""
+
+    impl = JSON(none_as_null=True)
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        if value is None or isinstance(value, dict):
+            return value
+        raise ValueError(f"{value!r:.100} in place of a JSON object")
+
+
 metadata = MetaData()
-Body = JSON(none_as_null=True)
+Body = Document()
 
 
 def _pipeline() -> Column[str]:
-    return Column("pipeline", String(100), primary_key=True)
+    return Column("pipeline", Word(100), primary_key=True)
 
 
 def _table() -> tuple[Column[str], Column[str]]:
     # 128 bytes is Oracle's longest name.
-    return Column("owner", String(128), primary_key=True), Column("table_name", String(128), primary_key=True)
+    return Column("owner", Word(128), primary_key=True), Column("table_name", Word(128), primary_key=True)
 
 
 # Alembic's version table; its name is not `alembic_version`, which is Airflow's where a database is shared.
@@ -80,9 +153,9 @@ pipelines = Table(
     "redolake_pipelines",
     metadata,
     _pipeline(),
-    Column("dbid", BigInteger, nullable=False),
-    Column("resetlogs_id", BigInteger, nullable=False),
-    Column("scn", BigInteger, nullable=False),
+    Column("dbid", Number(), nullable=False),
+    Column("resetlogs_id", Number(), nullable=False),
+    Column("scn", Number(), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
 )
 
@@ -90,23 +163,23 @@ windows = Table(
     "redolake_windows",
     metadata,
     _pipeline(),
-    Column("name", String(60), primary_key=True),
-    Column("resetlogs_id", BigInteger, nullable=False),
-    Column("start_scn", BigInteger, nullable=False),
-    Column("end_scn", BigInteger, nullable=False),
-    Column("state", String(20), nullable=False),
+    Column("name", WindowName(60), primary_key=True),
+    Column("resetlogs_id", Number(), nullable=False),
+    Column("start_scn", Number(), nullable=False),
+    Column("end_scn", Number(), nullable=False),
+    Column("state", State(WINDOW), nullable=False),
     Column("plan", Body, nullable=False),
-    Column("token", BigInteger, nullable=False),
+    Column("token", Number(), nullable=False),
     Column("planned_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
     # For people: nothing decides by these. They are empty where the ledger was rebuilt.
     Column("ends_at", UtcDateTime),  # the time of the end SCN: when the log that ends there was switched
     Column("landed_at", UtcDateTime),
     Column("applied_at", UtcDateTime),
-    Column("batch", String(100)),
-    Column("row_count", BigInteger),
-    Column("log_count", Integer),
-    Column("redo_bytes", BigInteger),
+    Column("batch", Word(100)),
+    Column("row_count", Number()),
+    Column("log_count", Number(Integer())),
+    Column("redo_bytes", Number()),
     Column("mine_seconds", Float),  # of all sessions together
     Column("account", Body),
 )
@@ -127,13 +200,13 @@ tables = Table(
     metadata,
     _pipeline(),
     *_table(),
-    Column("state", String(20), nullable=False),
-    Column("captured_from_scn", BigInteger, nullable=False),
-    Column("snapshot_scn", BigInteger),
-    Column("complete_to_scn", BigInteger),
-    Column("resetlogs_id", BigInteger),  # the incarnation in which it is complete to that SCN
-    Column("delta_version", BigInteger),  # the version of the Delta table that is complete to that SCN
-    Column("held_from", String(20)),
+    Column("state", State(TABLE), nullable=False),
+    Column("captured_from_scn", Number(), nullable=False),
+    Column("snapshot_scn", Number()),
+    Column("complete_to_scn", Number()),
+    Column("resetlogs_id", Number()),  # the incarnation in which it is complete to that SCN
+    Column("delta_version", Number()),  # the version of the Delta table that is complete to that SCN
+    Column("held_from", State(TABLE)),
     Column("held_at", UtcDateTime),
     Column("error", Body),
     Column("changed_at", UtcDateTime, nullable=False),
@@ -144,8 +217,8 @@ table_versions = Table(
     metadata,
     _pipeline(),
     *_table(),
-    Column("from_scn", BigInteger, primary_key=True, autoincrement=False),
-    Column("source", String(20), nullable=False),
+    Column("from_scn", Number(), primary_key=True, autoincrement=False),
+    Column("source", Word(20), nullable=False),
     Column("body", Body, nullable=False),
     Column("ddl", Text),
     Column("recorded_at", UtcDateTime, nullable=False),
@@ -155,10 +228,10 @@ batches = Table(
     "redolake_batches",
     metadata,
     _pipeline(),
-    Column("name", String(100), primary_key=True),
-    Column("start_scn", BigInteger, nullable=False),
-    Column("end_scn", BigInteger, nullable=False),
-    Column("state", String(20), nullable=False),
+    Column("name", Word(100), primary_key=True),
+    Column("start_scn", Number(), nullable=False),
+    Column("end_scn", Number(), nullable=False),
+    Column("state", State(BATCH), nullable=False),
     Column("spec_path", Text, nullable=False),
     Column("result", Body),
     Column("created_at", UtcDateTime, nullable=False),
@@ -171,23 +244,23 @@ open_transactions = Table(
     "redolake_open_transactions",
     metadata,
     _pipeline(),
-    Column("con_id", Integer, primary_key=True, autoincrement=False),
-    Column("xid", String(40), primary_key=True),
-    Column("batch", String(100), nullable=False),
-    Column("thread", Integer, nullable=False),
-    Column("start_scn", BigInteger, nullable=False),
-    Column("first_at", String(40)),
-    Column("row_count", BigInteger, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("username", String(128)),
+    Column("con_id", Number(Integer()), primary_key=True, autoincrement=False),
+    Column("xid", Word(40), primary_key=True),
+    Column("batch", Word(100), nullable=False),
+    Column("thread", Number(Integer()), nullable=False),
+    Column("start_scn", Number(), nullable=False),
+    Column("first_at", Word(40)),
+    Column("row_count", Number(), nullable=False),
+    Column("bytes", Number(), nullable=False),
+    Column("username", Word(128)),
 )
 
 facts = Table(
     "redolake_facts",
     metadata,
     _pipeline(),
-    Column("kind", String(40), primary_key=True),
-    Column("name", String(300), primary_key=True),
+    Column("kind", Word(40), primary_key=True),
+    Column("name", Word(300), primary_key=True),
     Column("body", Body, nullable=False),
     Column("at", UtcDateTime, nullable=False),
 )
@@ -199,9 +272,9 @@ table_rows = Table(
     _pipeline(),
     *_table(),
     Column("hour", UtcDateTime, primary_key=True),
-    Column("inserted", BigInteger, nullable=False),
-    Column("updated", BigInteger, nullable=False),
-    Column("deleted", BigInteger, nullable=False),
+    Column("inserted", Number(), nullable=False),
+    Column("updated", Number(), nullable=False),
+    Column("deleted", Number(), nullable=False),
 )
 
 # The changes by followed DDL, by the same hours.
@@ -211,8 +284,8 @@ table_ddl = Table(
     _pipeline(),
     *_table(),
     Column("hour", UtcDateTime, primary_key=True),
-    Column("kind", String(40), primary_key=True),
-    Column("changes", BigInteger, nullable=False),
+    Column("kind", Word(40), primary_key=True),
+    Column("changes", Number(), nullable=False),
 )
 
 losses = Table(
@@ -227,7 +300,7 @@ gaps = Table(
     "redolake_gaps",
     metadata,
     _pipeline(),
-    Column("name", String(60), primary_key=True),
+    Column("name", Word(60), primary_key=True),
     Column("body", Body, nullable=False),
     Column("recorded_at", UtcDateTime, nullable=False),
 )
@@ -235,9 +308,9 @@ gaps = Table(
 leases = Table(
     "redolake_leases",
     metadata,
-    Column("name", String(400), primary_key=True),
-    Column("owner", String(400)),
-    Column("token", BigInteger, nullable=False),
+    Column("name", Word(400), primary_key=True),
+    Column("owner", Word(400)),
+    Column("token", Number(), nullable=False),
     Column("expires_at", UtcDateTime),
 )
 
@@ -245,9 +318,9 @@ decisions = Table(
     "redolake_decisions",
     metadata,
     Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("pipeline", String(100), nullable=False, index=True),
-    Column("kind", String(60), nullable=False),
+    Column("pipeline", Word(100), nullable=False, index=True),
+    Column("kind", Word(60), nullable=False),
     Column("body", Body, nullable=False),
-    Column("who", String(200), nullable=False),
+    Column("who", Word(200), nullable=False),
     Column("at", UtcDateTime, nullable=False),
 )

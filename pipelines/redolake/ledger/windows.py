@@ -138,7 +138,7 @@ class WindowEntries(LedgerBase):
     def window(self, name: str) -> WindowEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.windows).where(_has_name(self._pipeline, name))).first()
-        return None if row is None else _entry(row)
+            return None if row is None else _entry(row)
 
     def windows(self, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
         """Return the windows, newest first."""

@@ -56,6 +56,25 @@ def reconcile_ledger(context: PipelineContext) -> None:
     reconcile_batches(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
+    check_positions(context, position)
+
+
+def check_positions(context: PipelineContext, position: Position | None) -> None:
+    """Raise LedgerDamaged for a table that every batch would pass over: one that is complete to redo that has not landed, and
+    that no snapshot has read, or a live one without a version."""
+    described = context.ledger.described_tables()
+    for entry in context.ledger.tables():
+        if entry.complete_to_scn is None or position is None:
+            continue
+        by_snapshot = entry.resetlogs_id == position.resetlogs_id and entry.complete_to_scn <= (entry.snapshot_scn or 0)
+        if entry.position >= position.chain_position and not by_snapshot:
+            where = f"SCN {entry.complete_to_scn} of the incarnation with RESETLOGS_ID {entry.resetlogs_id}"
+            end = f"SCN {position.scn} of that with RESETLOGS_ID {position.resetlogs_id}"
+            raise context.ledger.damage_error(
+                f"the ledger has {entry.table} complete to {where}, and the landing ends at {end}"
+            )
+        if entry.state == "live" and entry.table not in described:
+            raise context.ledger.damage_error(f"the ledger has no version of {entry.table}, which has contents")
 
 
 def unknown_windows(context: PipelineContext) -> list[str]:

@@ -1,0 +1,111 @@
+"""Any cell of the ledger may be another value than was written, as after a bad sector or an UPDATE by hand."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redolake.context import open_context
+from redolake.errors import LedgerDamaged, RedolakeError
+from redolake.ledger import tables as t
+from redolake.reconcile.ledger import last_batch, reconcile_ledger
+from redolake.reconcile.next_batch import catch_up, next_batch
+from redolake.steps.shared.status import read_status
+from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "BIGINT": (0, 12, 10_000, "nonsense"),
+    "INTEGER": (2, "nonsense"),
+    "VARCHAR": ("nonsense", b"\xff"),
+    "TEXT": ("nonsense", 7),
+    "JSON": ("{}", "[]", "{"),
+    "DATETIME": ("nonsense",),
+}
+
+
+def cells(file: Path) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield each cell of the ledger with each wrong value: table, column, row and value."""
+    with closing(sqlite3.connect(file)) as database:
+        for table in t.metadata.sorted_tables:
+            for (row,) in database.execute(f"SELECT rowid FROM {table.name}").fetchall():
+                for _, column, type_, *_ in database.execute(f"PRAGMA table_info({table.name})").fetchall():
+                    for value in (None, *WRONG.get(type_.partition("(")[0], ())):
+                        yield table.name, column, row, value
+
+
+def put(file: Path, cell: tuple[str, str, int, Any]) -> bool:
+    """Change the cell; return whether its database takes the value."""
+    table, column, row, value = cell
+    with closing(sqlite3.connect(file)) as database, database:
+        try:
+            found = database.execute(
+                f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND {column} IS NOT ?", (value, row, value)
+            )
+        except sqlite3.IntegrityError:
+            return False
+        return found.rowcount > 0
+
+
+@pytest.fixture
+def ledger(on_disk: PipelineOnDisk) -> Path:
+    """Return the ledger's file of a live pipeline, with a landed window that is not applied."""
+    with open_context(on_disk.pipeline) as context:
+        reconcile_ledger(context)
+        on_disk.window(200, 300)
+        reconcile_ledger(context)
+    (file,) = on_disk.folder.rglob("*.db")
+    return file
+
+
+def test_no_wrong_cell_ends_in_an_untyped_error_or_passes_over_a_table(on_disk: PipelineOnDisk, ledger: Path) -> None:
+    kept, wrong = ledger.with_suffix(".kept"), list[str]()
+    shutil.copy(ledger, kept)
+    for cell in cells(kept):
+        for file in ledger.parent.glob(f"{ledger.name}*"):
+            file.unlink()
+        shutil.copy(kept, ledger)
+        if not put(ledger, cell):
+            continue
+        for name, read in (("status", lambda: read_status(on_disk.pipeline)), ("run", lambda: run(on_disk))):
+            try:
+                read()
+            except RedolakeError:
+                continue
+            except AssertionError as passed:
+                wrong.append(f"{name} {cell}: {passed}")
+            except Exception as error:
+                wrong.append(f"{name} {cell}: {type(error).__name__}: {error}"[:300])
+    assert not wrong, "\n".join(wrong)
+
+
+def run(on_disk: PipelineOnDisk) -> None:
+    """Do what a run does before Spark. Raises AssertionError where SHOP.ORDERS is passed over without a word."""
+    with open_context(on_disk.pipeline) as context:
+        reconcile_ledger(context)
+        last = last_batch(context)
+        spec = catch_up(context, last) or next_batch(context, last)
+        entry = context.ledger.table(ORDERS)
+        assert entry is not None, "the table is gone"
+        if entry.state != "live":
+            return
+        assert spec is not None, "there is no batch"
+        assert [task.table for task in spec.tables] == [ORDERS]
+
+
+def test_a_position_that_no_manifest_explains_is_damage_whose_cure_is_the_rebuild(
+    on_disk: PipelineOnDisk, ledger: Path
+) -> None:
+    for column, value in (("resetlogs_id", 12), ("complete_to_scn", 10_000), ("complete_to_scn", 300)):
+        assert put(ledger, ("redolake_tables", column, 1, value))
+        with pytest.raises(LedgerDamaged, match=r"has SHOP\.ORDERS complete") as damaged:
+            run(on_disk)
+        assert "the files of the landing rebuild it" in damaged.value.cure
+        for file in ledger.parent.glob(f"{ledger.name}*"):
+            file.unlink()
+        run(on_disk)
