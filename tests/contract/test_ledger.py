@@ -157,6 +157,31 @@ def test_a_database_that_does_not_answer_is_a_transient_error_without_the_passwo
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize("given", ["", "?prepare_threshold=3"])
+def test_no_statement_is_prepared_on_a_connection_that_a_pooler_may_change(postgres_url: str, given: str) -> None:
+    """PgBouncer by transaction, as in Airflow's chart, gives each transaction another connection."""
+    opened = open_ledger(f"{postgres_url}{given}", "shop")
+    for _ in range(9):  # psycopg prepares the sixth of equal statements
+        opened.windows()
+
+    with opened._engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+    opened.close()
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_read_only_for_a_while_is_waited_for(postgres_url: str) -> None:
+    """So a standby answers until a failover is over: psycopg calls it an InternalError."""
+    open_ledger(postgres_url, "shop").close()
+    run_in(postgres_url, f"ALTER DATABASE {postgres_url.rpartition('/')[2]} SET default_transaction_read_only = on")
+    opened = open_ledger(postgres_url, "shop")
+
+    with pytest.raises(LedgerUnavailable, match="read-only transaction"):
+        opened.lease("shop/capture", "somebody", 60)
+    opened.close()
+
+
 def test_a_ledger_path_that_cannot_be_a_folder_is_an_error(tmp_path):
     (tmp_path / "file").touch()
 

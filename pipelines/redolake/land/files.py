@@ -55,7 +55,8 @@ CURES = {
     errno.EFBIG: "raise the limit of a file's size (`ulimit -f`, or the file system's), and run again: nothing was published",
     errno.EROFS: "mount it writable, or set `landing` to another folder",
     errno.EACCES: "give the user of this process the right to write there, or set `landing` to another folder",
-    errno.EPERM: "give the user of this process the right to write there, or set `landing` to another folder",
+    errno.EPERM: "give the user of this process the right to write there; if it has it, the file system has no hard links, "
+    "which keep two writers apart: set `landing` to another folder",
     errno.EOPNOTSUPP: "its file system has no hard links, which keep two writers apart: set `landing` to another folder",
     errno.EEXIST: "there is a file where a folder is needed: set `landing` to another folder",
     errno.ENOTDIR: "there is a file where a folder is needed: set `landing` to another folder",

@@ -34,6 +34,9 @@ DAMAGE = re.compile(
 )
 NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota")
 LOCKED = re.compile("database is locked|database table is locked|due to lock timeout")
+# What PostgreSQL says while it starts, stops, fails over, or is full of work: SQLSTATEs and their classes. The driver makes an
+# InternalError of some of them, as it does of faults.
+PASSING = re.compile("08|53|57P0|57014|58|25006|25P0[234]|40001|40P01|55P03")
 WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
 
 
@@ -98,7 +101,7 @@ def database_errors(engine: Engine) -> Iterator[None]:
         cause = error if said == str(error.orig) else None  # a log shows an error's cause too, with its own text
         if DAMAGE.search(said):
             raise changed_or_damaged(engine, f"the ledger's database refuses: {said}") from cause
-        if not isinstance(error, OperationalError | InterfaceError):
+        if not may_pass(error):
             raise Terminal(
                 f"the ledger's database refuses: {said}",
                 cure=f"let this user create, read and write tables there; if it may, {report_with('this message')}",
@@ -115,6 +118,12 @@ def database_errors(engine: Engine) -> Iterator[None]:
             cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
             ledger=where,
         ) from cause
+
+
+def may_pass(error: DBAPIError) -> bool:
+    """Return whether the statement may succeed later: by its SQLSTATE where the database gave one, else by its class."""
+    state = getattr(error.orig, "sqlstate", None)
+    return bool(PASSING.match(state)) if state else isinstance(error, OperationalError | InterfaceError)
 
 
 @contextmanager

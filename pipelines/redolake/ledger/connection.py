@@ -12,6 +12,11 @@ from redolake.errors import ConfigurationError, Finding
 
 SCHEMES = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 DRIVER = "postgresql+psycopg"
+# What Airflow's own hook reads of `extra`, and no driver knows.
+OF_AIRFLOW = frozenset({
+    "cursor", "iam", "redshift", "cluster-identifier", "cluster_identifier", "workgroup-name", "aws_conn_id", "azure_conn_id",
+    "sqlalchemy_scheme", "sqlalchemy_query", "enable_log_db_messages", "__extra__", "port", "df_type",
+})  # fmt: skip
 EXAMPLE = "postgresql://user:password@host/database, or JSON with conn_type postgres"
 
 
@@ -35,7 +40,8 @@ def _of_json(text: str, name: str) -> URL:
     try:
         body: dict[str, Any] = json.loads(text)
         extra = body.get("extra") or {}
-        query = {key: str(value) for key, value in (json.loads(extra) if isinstance(extra, str) else extra).items()}
+        given = json.loads(extra) if isinstance(extra, str) else extra
+        query = {key: str(value) for key, value in given.items() if key not in OF_AIRFLOW and value is not None}
         url = URL.create(
             DRIVER,
             username=body.get("login") or None,

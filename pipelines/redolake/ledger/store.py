@@ -219,7 +219,12 @@ def kept_engine_to_read(url: URL) -> Engine:
 
 
 def engine_of(url: URL) -> Engine:
-    arguments: dict[str, Any] = {"timeout": BUSY_SECONDS} if url.get_backend_name() == "sqlite" else {"connect_timeout": 10}
+    if url.get_backend_name() == "sqlite":
+        arguments: dict[str, Any] = {"timeout": BUSY_SECONDS}
+    else:
+        # A statement prepared on one connection of a pooler (PgBouncer by transaction) may run on another one.
+        arguments = {"connect_timeout": 10, "prepare_threshold": None}
+        url = url.difference_update_query(["prepare_threshold"])
     try:
         # A server may have been restarted since the last statement of a long step.
         engine = create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", connect_args=arguments)

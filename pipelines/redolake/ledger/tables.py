@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
@@ -102,6 +103,8 @@ class Number(TypeDecorator[int]):
             self.impl = impl
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        if type(value) is Decimal and value == value.to_integral_value():  # PostgreSQL's sum of BIGINT
+            value = int(value)
         if value is None or (type(value) is int and value >= 0):
             return value
         raise ValueError(f"{value!r:.100} in place of a number")

@@ -1,5 +1,6 @@
 """Airflow connections, wherever they are stored, become arguments of the steps."""
 
+import json
 import os
 
 import pytest
@@ -117,6 +118,22 @@ def test_a_connection_that_cannot_be_a_ledger_is_refused_without_showing_it(text
     with pytest.raises(ConfigurationError, match=message) as refused:
         url_of_connection(text, "AIRFLOW_CONN_X")
     assert "secret" not in str(refused.value)
+
+
+def test_what_only_airflows_hook_knows_is_no_setting_of_the_ledgers_driver():
+    from redolake.ledger.connection import url_of_connection
+
+    extra = {
+        "sslmode": "require",
+        "cursor": "dictcursor",
+        "iam": False,
+        "enable_log_db_messages": True,
+        "__extra__": "{}",
+        "x": None,
+    }
+    text = json.dumps({"conn_type": "postgres", "host": "h", "schema": "db", "extra": json.dumps(extra)})
+
+    assert url_of_connection(text, "AIRFLOW_CONN_X") == "postgresql+psycopg://h/db?sslmode=require"
 
 
 @pytest.mark.parametrize("executor", ["CeleryExecutor", "LocalExecutor,a.b.KubernetesExecutor"])
