@@ -23,12 +23,12 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
 
 
 def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: Pipeline) -> None:
-    position = steps.read_status(lost).landed_to_scn
+    position = steps.read_status(lost).next_start_scn
     assert run_dag(lost, "capture")[0] == "failed"
     assert run_dag(lost, "recover")[0] == "failed", "it only inspects, while redo is lost"
     gap = {"choice": "gap", "reason": "tapes are gone"}
     assert run_dag(lost, "recover", {**gap, "confirm": "yes"})[0] == "failed"
-    assert steps.read_status(lost).landed_to_scn == position
+    assert steps.read_status(lost).next_start_scn == position
     loss = steps.read_status(lost).lost
     assert loss is not None
     assert loss.code == "RedoLost"
@@ -37,7 +37,7 @@ def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: P
 
     assert (state, tasks) == ("success", {"approve": "success", "decide": "success", "snapshot": "skipped"})
     status = steps.read_status(lost)
-    assert (status.lost, status.landed_to_scn > position) == (None, True)
+    assert (status.lost, status.next_start_scn > position) == (None, True)
     assert run_dag(lost, "capture")[0] == "success"
-    assert steps.read_status(lost).landed_to_scn > status.landed_to_scn
+    assert steps.read_status(lost).next_start_scn > status.next_start_scn
     assert run_dag(lost, "recover", {"choice": "restored"})[0] == "success"

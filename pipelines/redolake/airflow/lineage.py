@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from redolake.config import Pipeline
-from redolake.source import parts_of
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def is_installed() -> bool:
 def oracle_table(dsn: str, container: str | None, table: TableId) -> Place:
     """Return `oracle://host:port` and `service.OWNER.NAME`; of a multitenant database the PDB, which has the table. Of several
     addresses it is the first; of a DSN that cannot be read neither is said."""
+    from redolake.source import parts_of  # oracledb is too heavy for the parsing of DAGs
+
     found = parts_of(dsn)
     address, service = ("unknown", "unknown") if found is None else (found.addresses[0], found.service)
     return f"oracle://{address}", ".".join([container or service, table.owner, table.name])

@@ -275,7 +275,7 @@ def test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_withou
     work = work_done(spark).since(before)
 
     assert [(t.error, t.delta_version) for t in result.tables] == [(None, 12), (None, 2), (None, 1)]
-    assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [12, 4, 2]
+    assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [24, 4, 2]
     assert work.jobs <= 44
     assert work.stages <= 93
     assert work.shuffled <= 150_000

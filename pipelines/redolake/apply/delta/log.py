@@ -228,7 +228,8 @@ class DeltaLog:
             actions = self._actions(commit)
             if any(_app_of(action).startswith(own) for action in actions):
                 if not has_ours:
-                    checked = next((int(note[CHECKED]) for note in map(our_metadata, actions) if CHECKED in note), version)
+                    notes = map(our_metadata, actions)
+                    checked = next((int(note[CHECKED]) for note in notes if note.get(CHECKED) is not None), version)
                 has_ours = True
             elif any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
                 operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]

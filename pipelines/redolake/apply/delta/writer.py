@@ -110,7 +110,8 @@ def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Wr
         raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
     if not terms.any_rows:
         check_foreign(table, terms.table, terms.covers)
-        tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
+        if table.version is not None:  # else there was nothing to check
+            tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
     before = table.version
     yield Writer(table, terms, tag)
     table.refresh()
