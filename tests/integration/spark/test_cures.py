@@ -283,7 +283,15 @@ def test_a_new_snapshot_cures_each_of_them(spark: Any, held: Held, tmp_path: Pat
 
 # --- What a server gives to each session and table -------------------------------------------------------------------
 
-OPPOSITE = {"true": "false", "false": "true", "ANSI": "LEGACY", "CORRECTED": "LEGACY", "STATIC": "DYNAMIC", "UTC": "Asia/Tokyo"}
+OPPOSITE = {
+    "TIMESTAMP_MICROS": "INT96",
+    "true": "false",
+    "false": "true",
+    "ANSI": "LEGACY",
+    "CORRECTED": "LEGACY",
+    "STATIC": "DYNAMIC",
+    "UTC": "Asia/Tokyo",
+}
 GIVEN = {
     "appendOnly": "true",
     "setTransactionRetentionDuration": "interval 1 hour",
