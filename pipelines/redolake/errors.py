@@ -31,7 +31,7 @@ def to_paste(cure: str, name: object) -> str:
     """Return a cure whose `redolake ..` commands run as printed with a name that means something to a shell. Whoever may create
     a table chooses its name."""
     raw = str(name)
-    if raw != in_shell(raw):
+    if raw and raw != in_shell(raw):
         command = rf"(redolake(?: [-\w]+){{1,8}} ){re.escape(raw)}(?![\w$#\".])"
         cure = re.sub(command, lambda found: found[1] + in_shell(raw), cure)
     return one_line(cure)

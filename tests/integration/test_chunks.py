@@ -297,7 +297,7 @@ def test_a_chunk_file_cut_short_is_found_and_read_again(shop: Shop, no_spark: st
 
 def test_without_the_grant_a_table_is_cut_by_ranges_of_its_key(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop)
-    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('\"SHOP\"', '\"PARTS\"'); END;")
     shop.run_sql("REVOKE SELECT ON dba_extents FROM c##redolake", "REVOKE SELECT ON dba_segments FROM c##redolake", user="SYS")
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
@@ -360,7 +360,7 @@ def test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_
 def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_lasts(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "rows_per_second": 2, "hours_utc": "22-05"})
     (guessed,) = (f for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what)
-    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('\"SHOP\"', '\"PARTS\"'); END;")
     shop.oracle.database.clock.skip(10)
 
     def found() -> list[Any]:
@@ -385,7 +385,7 @@ def test_doctor_says_where_nobody_knows_the_size_of_a_table_that_is_to_be_read_a
     (found,) = (f for f in steps.run_doctor(pipeline, shop.params) if "hours_utc" in f.subject)
 
     assert "does not hold for SHOP.PARTS" in found.what
-    assert "GATHER_TABLE_STATS('SHOP', 'PARTS')" in found.cure
+    assert "GATHER_TABLE_STATS('\"SHOP\"', '\"PARTS\"')" in found.cure
 
 
 def test_capture_and_apply_go_on_while_follow_reads_the_chunks_of_a_large_table(shop: Shop, no_spark: str) -> None:

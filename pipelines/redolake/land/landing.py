@@ -65,6 +65,7 @@ class Landing:
         folder, _, last = layout.restored_landing(name).rpartition("/")
         side = Landing(f"{self._place}/{folder}", last)
         side.files.rows_key = self.files.rows_key
+        side.handover = self.handover  # the pipeline began once
         return side
 
     def with_chain_of(self, side: Landing) -> Landing:

@@ -89,7 +89,7 @@ def test_the_manifest_and_the_description_of_another_snapshot_are_refused(tmp_pa
         shutil.copy(landing.files.location(source), landing.files.location(layout.snapshot_manifest(TABLE, 500)))
         with pytest.raises(LandingDamaged, match="of another snapshot") as caught:
             landing.snapshots.manifest(TABLE, 500)
-        assert f"`redolake snapshot {TABLE} --replace`" in caught.value.cure
+        assert f"`redolake snapshot '{TABLE}' --replace`" in caught.value.cure
     with pytest.raises(LandingDamaged, match="of another snapshot"):
         landing.snapshots.dictionary(TABLE, 500)
 

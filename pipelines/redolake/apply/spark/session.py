@@ -157,7 +157,7 @@ def follow_cores(session: SparkSession) -> None:
 def cores(session: SparkSession) -> int:
     """Return how many tasks Spark gives to what has no partitions of its own: its cores, or `spark.default.parallelism`. A
     Connect client learns it from a plan only."""
-    (plan,) = session.sql("EXPLAIN SELECT * FROM range(1000000)").collect()
+    (plan,) = run_sql(session, "EXPLAIN SELECT * FROM range(1000000)")
     found = SPLITS.search(plan[0])
     return int(found[1]) if found else FEWEST_TASKS
 
