@@ -162,6 +162,7 @@ NO_POINT = {
     "_create_object",  # `create`, which calls it, has the point
     "_require_single_creation",  # tries the store with a file that nobody reads, and removes it
     *RUN,
+    "cores",  # explains a query, and runs none
     "answer_query",  # runs the query of a person over views; a statement that writes is refused
     "make_private",  # an empty ledger is none
 }
