@@ -24,11 +24,11 @@ _TEXTS = frozenset({"VARCHAR2", "NVARCHAR2", "CHAR", "NCHAR"})
 _TO_THE_END = 2**31 - 1
 # '' is NULL, a number has no zero before its point, a date has NLS_DATE_FORMAT.
 MACROS = (
-    "CREATE MACRO ora_number_text(t) AS CASE WHEN contains(t, '.') THEN rtrim(rtrim(t, '0'), '.') ELSE t END",
+    "CREATE MACRO ora_number_text(t) AS "
+    "CASE WHEN contains(t, '.') THEN regexp_replace(rtrim(rtrim(t, '0'), '.'), '^(-?)0[.]', '\\1.') ELSE t END",
     "CREATE MACRO ora_text(x) AS CASE WHEN typeof(x) LIKE 'DECIMAL%' "
-    "THEN regexp_replace(ora_number_text(CAST(x AS VARCHAR)), '^(-?)0[.]', '\\1.') "
-    "WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND CAST(x AS VARCHAR) SIMILAR TO '-?[0-9]{1,15}[.][0-9]{1,15}' "
-    "THEN regexp_replace(ora_number_text(CAST(x AS VARCHAR)), '^(-?)0[.]', '\\1.') "
+    "OR (typeof(x) IN ('DOUBLE', 'FLOAT') AND CAST(x AS VARCHAR) SIMILAR TO '-?[0-9]{1,15}[.][0-9]{1,15}') "
+    "THEN ora_number_text(CAST(x AS VARCHAR)) "
     "WHEN typeof(x) IN ('VARCHAR', '\"NULL\"') OR typeof(x) LIKE '%INT%' THEN nullif(CAST(x AS VARCHAR), '') "
     "WHEN x IS NULL THEN NULL ELSE error('ORA-03001') END",
     # DuckDB would round to the decimals of the type. A number in text may also have an exponent.

@@ -135,7 +135,7 @@ class World:
         if self.unproved:
             streams = [{"thread": 1, "address": "10.0.0.1:5000"}]
             source = {"kind": "openlogreplicator", "database": "SHOP_DB", "streams": streams, "connection": "shop_oracle"}
-        body = {"name": "shop", "source": source, "landing": "/tmp/landing", "lake": "/tmp/lake", "tables": listed}
+        body = {"name": "shop", "source": source, "landing": "/landing", "lake": "/lake", "tables": listed}
         return Pipeline.model_validate(body)
 
     def reading(self) -> LedgerReading:
