@@ -317,7 +317,7 @@ def test_the_defaults_of_a_server_hold_no_table_and_change_no_value(spark: Any, 
             server.conf.set(name, OPPOSITE.get(value, "TIMESTAMP_NTZ"))
         for name, value in GIVEN.items():
             server.conf.set(f"{DEFAULT_PROPERTIES}{name}", value)
-        fix(server)
+        fix(server, server.conf.getAll)
 
         assert [table.error for table in run_snapshot(server, spec).tables] == [None]
         assert [table.error for table in run_batch(server, batch_spec(tmp_path, [window], [mine])).tables] == [None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,9 +123,7 @@ def open_session(
         session = connected_session(master_or_remote or "sc://localhost", os.environ.get(TOKEN))
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
-        fix(session)
-        follow_cores(session)
-        return session
+        return prepared(session)
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
         conf = {JAVA_OPTIONS: logging_option(LOGGING), **(conf or {})}
@@ -138,16 +136,20 @@ def open_session(
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    fix(session)
-    follow_cores(session)
+    return prepared(builder.getOrCreate())
+
+
+def prepared(session: SparkSession) -> SparkSession:
+    """Return the session with the settings that are no one's choice, and with tasks for its cores."""
+    chosen = session.conf.getAll  # what was set, without Spark's defaults; a server is asked once
+    fix(session, chosen)
+    follow_cores(session, chosen)
     return session
 
 
-def follow_cores(session: SparkSession) -> None:
+def follow_cores(session: SparkSession, chosen: Collection[str]) -> None:
     """Let shuffles and Delta's states have as many tasks as Spark has cores, but where pipelines.yml, spark-submit or the
     server has set a number."""
-    chosen = session.conf.getAll  # what was set, without Spark's defaults
     if free := [name for name in (SHUFFLE, SNAPSHOT) if name not in chosen]:
         tasks = str(max(FEWEST_TASKS, cores(session)))
         for name in free:
@@ -195,11 +197,11 @@ def read_as_written(session: SparkSession) -> None:
     keep(session, AS_WRITTEN)
 
 
-def fix(session: SparkSession) -> None:
+def fix(session: SparkSession, chosen: Collection[str]) -> None:
     """Give the session the settings that are no one's choice, and take away what a server's defaults would set on each new
     table against `properties`. Raise ConfigurationError where it does not take them."""
     keep(session, FIXED)
-    for name in session.conf.getAll:
+    for name in chosen:
         if (given := default_property(name)) is not None and why_refused(given) is not None:
             session.conf.unset(name)
 

@@ -80,9 +80,9 @@ PLAN = "== Physical Plan ==\n*(1) Range (0, 1000000, step=1, splits=64)\n"
 )
 def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, chosen: dict[str, str], tasks: dict[str, str]) -> None:
     spark, names = mock.Mock(), {"shuffle": session.SHUFFLE, "state": session.SNAPSHOT}
-    spark.conf.getAll, spark.sql.return_value.collect.return_value = chosen, [(plan,)]
+    spark.sql.return_value.collect.return_value = [(plan,)]
 
-    follow_cores(spark)
+    follow_cores(spark, chosen)
 
     assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
 
