@@ -192,10 +192,11 @@ def text_of(called: ast.expr) -> str:
 
 
 def named_points() -> set[str]:
-    """Return the names in the code; a name that is not a literal becomes an empty one."""
+    """Return the names in the code; a name that is not a literal becomes an empty one. The door's own is that of its caller."""
     return {
         point
-        for _, function in functions()
+        for file, function in functions()
+        if file.name != "writer.py"
         for name, call in calls(function)
         if name in ("point", "crash.point", "commit")
         for point in points_of(name, call) or [""]

@@ -17,7 +17,7 @@ from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.log import read_log
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.delta.writer import Terms, Writer, commit
 from redolake.errors import Transient
 from redolake.values.quarantine import Event, is_in_version
 from redolake.values.table import TableId
@@ -68,24 +68,31 @@ class Events:
     table: TableId
     may_commit: MayCommit = allow
 
-    def write(self, rows: Rows, tag: Tag, point: str, where: str | None = None) -> None:
-        """Append rows, in place of those of a predicate where one is given."""
-        frame = self.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-        there, terms = DeltaTable(self.spark, self.path, tag.app_id), Terms(self.table, None, self.may_commit, any_rows=True)
-        if where is not None and there.log is None and not rows:
-            return
-        with commit(there, terms, tag, point) as writer:
-            if where is None or there.log is None:
-                writer.append(frame, new_columns=True)
-            else:
-                writer.replace(frame, where, new_columns=True)
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.table, None, self.may_commit, any_rows=True)
+
+    def at(self, tag: Tag) -> DeltaTable:
+        return DeltaTable(self.spark, self.path, tag.app_id)
+
+
+def write(writer: Writer, rows: Rows, where: str | None = None) -> None:
+    """Append rows, in place of those of a predicate where one is given."""
+    frame = writer.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    if where is None or writer.table.log is None:
+        writer.append(frame, new_columns=True)
+    else:
+        writer.replace(frame, where, new_columns=True)
 
 
 def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) -> None:
     """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
     then."""
     quoted, spark, path = load.replace("'", ""), events.spark, events.path
-    events.write(rows, tag, "quarantine", f"load = '{quoted}' AND position >= {start}")
+    there = events.at(tag)
+    if rows or there.log is not None:
+        with commit(there, events.terms, tag, "quarantine") as writer:
+            write(writer, rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
     if read_log(path) is not None and tail(spark, path, load, start) != wanted:
         raise Transient(
@@ -100,7 +107,9 @@ def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[st
 
 def add_events(events: Events, rows: Rows, metadata: Mapping[str, object]) -> None:
     """Commit what people have decided, behind all that counts already."""
-    events.write(rows, Tag("", 0, metadata), "quarantine decision")
+    tag = Tag("", 0, metadata)
+    with commit(events.at(tag), events.terms, tag, "quarantine decision") as writer:
+        write(writer, rows)
 
 
 def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int, table: TableId) -> None:
@@ -108,7 +117,11 @@ def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, ve
     there is replaced."""
     rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
     kept = [row.asDict() for row in rows if is_in_version(event_in(row), scn, version)]
-    Events(spark, to, table).write(kept, Tag("", 0, {"copy": True}), "quarantine copied", "true")
+    events, tag = Events(spark, to, table), Tag("", 0, {"copy": True})
+    there = events.at(tag)
+    if kept or there.log is not None:
+        with commit(there, events.terms, tag, "quarantine copied") as writer:
+            write(writer, kept, "true")
 
 
 def version_of(lease: int | None, step: int) -> int:
