@@ -122,11 +122,12 @@ def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Wr
 def check_foreign(table: DeltaTable, table_id: TableId, covers: int | None = None) -> None:
     """Raise TableSetBack where another writer has changed rows since the last version of ours that was checked."""
     found = [] if table.log is None or table.position is None else table.log.foreign_writes(base_of(table.base_id))
+    since = "" if covers is None else ", after the last comparison of all rows"
     for version, operation in found:
         if covers is not None and version <= covers:
             continue
         raise TableSetBack(
-            f"another writer changed rows in version {version} of the Delta table ({operation})",
+            f"another writer changed rows in version {version} of the Delta table ({operation}){since}",
             cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id}`; or run `redolake "
             f"snapshot {table_id} --replace` to rebuild the table",
             table=table_id,
