@@ -19,8 +19,11 @@ from redolake.cli import app
 from redolake.errors import ConfigurationError
 from redolake.land import layout
 from redolake.land.landing import Landing
+from redolake.records.codec import to_body
 from redolake.records.handover import FirstPosition
 from redolake.values.redo import Encoding
+from redolake.values.scn import Scn
+from tests.integration.spark.specs import version
 from tests.states.cockpit_ledger import CockpitLedger
 
 
@@ -81,7 +84,11 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: datetime) -> P
     at = made.ledger.position()
     assert at is not None
     landing = Landing(str(tmp_path / "landing"), "shop")  # an empty one would not be mounted
-    landing.files.write_record_once(layout.HANDOVER, FirstPosition(at.dbid, at.resetlogs_id, int(at.scn), Encoding()))
+    landing.files.write_record_once(
+        layout.HANDOVER, FirstPosition(at.dbid, at.resetlogs_id, int(made.ledger.windows()[0].scns.end), Encoding())
+    )
+    for table in made.tables:  # a live table without a version is a damaged ledger
+        made.ledger.record_version(table, Scn(1), to_body(version(table)), "baseline")
     made.ledger.close()
     return written(tmp_path, {"retry": {"attempts": 1}, "ledger": {"url": made.url}, "tables": list(map(str, made.tables))})
 
