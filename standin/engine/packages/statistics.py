@@ -19,11 +19,16 @@ from standin.interface import OraError
 _GROUPS = re.compile(r"\(\s*([\w$#]+(?:\s*,\s*[\w$#]+)+)\s*\)")
 
 
+def as_dictionary(name: str) -> str:
+    """Return a name as the dictionary spells it: upper case unless quoted, as the package reads its arguments."""
+    return name[1:-1] if re.fullmatch(r'"[^"]+"', name) else name.upper()
+
+
 def gather_table_stats(session: EngineSession, ownname: Any, tabname: Any, partname: Any, method_opt: Any) -> None:
     """Commit, as Oracle does, and add a column for each group of columns that `method_opt` names."""
     session.commit()
     with session.database.lock:
-        store = table_named(session, str(ownname), str(tabname))
+        store = table_named(session, as_dictionary(str(ownname)), as_dictionary(str(tabname)))
         table = store.definition
         table.counted_rows = sum(1 for _ in store.visible(session.database.clock.scn, None))
         for group in _GROUPS.findall(str(method_opt or "")):

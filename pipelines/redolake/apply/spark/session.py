@@ -123,7 +123,7 @@ def open_session(
         session = connected_session(master_or_remote or "sc://localhost", os.environ.get(TOKEN))
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
-        return prepared(session)
+        return prepare(session)
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
         conf = {JAVA_OPTIONS: logging_option(LOGGING), **(conf or {})}
@@ -136,10 +136,10 @@ def open_session(
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return prepared(builder.getOrCreate())
+    return prepare(builder.getOrCreate())
 
 
-def prepared(session: SparkSession) -> SparkSession:
+def prepare(session: SparkSession) -> SparkSession:
     """Return the session with the settings that are no one's choice, and with tasks for its cores."""
     chosen = session.conf.getAll  # what was set, without Spark's defaults; a server is asked once
     fix(session, chosen)
