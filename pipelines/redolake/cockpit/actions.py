@@ -8,7 +8,7 @@ from typing import Any
 
 from redolake.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
 from redolake.operations import MENDS, Operation
-from redolake.records.shown_facts import ChoiceFact
+from redolake.records.shown_facts import Choice
 from redolake.values.moment import FORMS
 
 PARTS = {
@@ -169,7 +169,7 @@ def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCar
     return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
 
 
-def card_of(pipeline: str, choice: ChoiceFact) -> ChoiceCard:
+def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
     chosen = FORM_CHOICES[choice.name]
     fields: tuple[Field, ...] = ()
     if chosen == "position":
