@@ -78,6 +78,7 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
         Action("Backfill", f"{name}_backfill", fields=backfill_fields("", "", options)),
         snapshot,
         doctor,
+        Action("Maintain", f"{name}_maintain", fields=(Field("dry_run", "Only show what would go", True),), costs=MAINTAIN),
     ]
 
 
@@ -155,6 +156,7 @@ CLOSING = "Lists in the task's log the logs that are still missing, or the windo
 CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
 SOURCE = "The windows that have landed, or archived logs, read again."
 FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
+MAINTAIN = "Removes what `keep` in pipelines.yml need not keep, then rewrites tables with many small files."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 

@@ -295,7 +295,7 @@ def test_a_failed_proof_outweighs_the_others(shop: CockpitLedger) -> None:
     assert "DIFFER from the source: SHOP.ORDERS" in found.health.more
     assert (found.health.state, found.health.tone) == ("wrong", "bad")
     assert found.health.sentence.endswith("41 s behind: 1 DIFFERS from the source.")
-    assert "shop_repair" in found.health.cure
+    assert "shop_mend" in found.health.cure
     assert "DIFFERS, 2 rows missing" in page(shop, found)
 
 
