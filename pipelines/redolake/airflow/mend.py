@@ -46,13 +46,13 @@ def own_fields() -> dict[str, tuple[Parameter, list[str]]]:
 def mend_params(pipeline: Pipeline) -> dict[str, Param]:
     captured = [str(t.id) for t in pipeline.tables]
     shown = {name: f"{name}: {one.does}" for name, one in MENDS.items()}
-    by_table = ", ".join(name for name, one in MENDS.items() if any(p.name in TABLES for p in one.parameters))
-    final = " and ".join(
-        f"{name} with {one.final.upper()}" if isinstance(one.final, str) else name for name, one in MENDS.items() if one.final
+    by_table = join_names([name for name, one in MENDS.items() if any(p.name in TABLES for p in one.parameters)])
+    final = join_names(
+        [f"{name} with {one.final.upper()}" if isinstance(one.final, str) else name for name, one in MENDS.items() if one.final]
     )
     return {
         "mend": Param(next(iter(MENDS)), type="string", enum=list(MENDS), values_display=shown, title="Mend"),
-        "tables": tables_param(pipeline, captured if len(captured) == 1 else [], f"For {by_table}: the tables."),
+        "tables": tables_param(pipeline, captured if len(captured) == 1 else [], f"For {by_table}."),
         **{name: field(*found) for name, found in own_fields().items()},
         "reason": optional_text("Reason", "Stored with the decision, with who decided. A run that is no dry run needs it."),
         "dry_run": Param(True, type="boolean", title="Dry run", description="Only show what it would do, in the task's log."),
@@ -60,9 +60,13 @@ def mend_params(pipeline: Pipeline) -> dict[str, Param]:
     }
 
 
+def join_names(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def field(one: Parameter, operations: list[str]) -> Param:
     """Return the field of a parameter that these operations have."""
-    text = f"With {' and '.join(operations)}: {one.option.help}"
+    text = f"For {join_names(operations)}. {one.option.help}"
     if one.option.choices:
         shown = {choice: f"{choice}: {means}" for choice, means in one.option.choices.items()}
         values = [None, *one.option.choices]
@@ -74,7 +78,7 @@ def field(one: Parameter, operations: list[str]) -> Param:
         return Param(False, type="boolean", title=one.title, description=text)
     if one.type == int | None:
         return Param(None, type=["null", "integer"], minimum=0, title=one.title, description=text)
-    return optional_text(one.title, text + (" Several have `;` between them." if one.type == Keys else ""))
+    return optional_text(one.title, text + (" Write `;` between several." if one.type == Keys else ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ Keys = Sequence[Mapping[str, str]]
 Table = Annotated[str, Option("OWNER.TABLE.", positional=True)]
 Tables = Annotated[list[str], Option("OWNER.TABLE ...", positional=True)]
 OfKeys = Annotated[
-    Keys, Option("Only the row with this key, e.g. ID=42; once for each row. Default: all that are known.", "Keys", "key")
+    Keys, Option("Only the rows with these keys, e.g. ID=42. Default: all that are known to be wrong.", "Keys", "key")
 ]
 
 
