@@ -102,6 +102,9 @@ class DatabaseOptions:
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"
+    # Which change of a migrated or chained row has the ROWID of the block in which the row lies, and not its own: none; delete;
+    # change, an UPDATE; or both. It is a row of more than 60 bytes here
+    migrated_row_ids: str = "none"
     verifier_rounds: int = 4096  # of PBKDF2 on both sides of a logon
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
