@@ -154,6 +154,8 @@ def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
     if table.conflict is None:
         return None
     error, complete = table.conflict.as_dict(), table.entry.complete_to_scn
+    if table.conflict.where.get("waits"):
+        return HoldAt(table.start, {**error, "code": NOT_LOADED["code"]})  # as a table that waits for its contents
     agreed = table.conflict.where.get("agreed_until")
     if isinstance(agreed, int) and complete is not None and complete > agreed:
         error["what"] = (
@@ -161,6 +163,11 @@ def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
             f"at which both agreed, and {complete}, the rows that readers see since then are wrong"
         )
     return HoldAt(table.start, error)
+
+
+def is_waiting(hold: HoldAt | None) -> bool:
+    """Return whether redo that is not landed yet decides about the table."""
+    return hold is not None and bool(hold.error.get("where", {}).get("waits"))
 
 
 def unsupported_ddl(table: BatchedTable) -> HoldAt | None:

@@ -17,7 +17,7 @@ from redolake.reconcile.approvals import approved_ddl
 from redolake.reconcile.chosen_columns import choice_conflict, chosen_columns, key_rule_conflict, refusal_rule, text_rule
 from redolake.reconcile.mappings import mapping_conflict, with_mapping
 from redolake.reconcile.redefined import find_redefinition
-from redolake.reconcile.truncated_by_parents import described_parents, find_truncations
+from redolake.reconcile.truncated_by_parents import ddl_rows
 from redolake.reconcile.unknown_objects import find_unknown_object
 from redolake.reconcile.version_conflicts import (
     dictionary_conflict,
@@ -186,7 +186,7 @@ def history(
     conflict = (
         doubtful_ddl(table, rows, {window.doubtful_scn for window in windows}, ids, names)
         or unseen_partitions(derived, readings, resetlogs_id)
-        or find_unknown_object(context, known[0], windows, readings, ids, derived.versions[-1].dropped_at)
+        or find_unknown_object(context, known, windows, readings, ids, derived.versions[-1].dropped_at)
         or conflict
     )
     names |= {context.pipeline.table(table).in_oracle}
@@ -214,15 +214,6 @@ def derive_over(
     described = partial(readings.first_after, table, resetlogs_id)
     rows = ddl_rows(known, start, windows, readings)
     return derived_versions(context, versions_before(known, start), rows, described, ids)
-
-
-def ddl_rows(known: Sequence[TableVersion], start: int, windows: Sequence[WindowManifest], readings: Readings) -> list[DdlRow]:
-    """Return the landed DDL, with the statements of parents as rows of the table."""
-    rows = [row for window in windows for row in window.ddl]
-    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
-        parents = described_parents(known[-1].table, readings, windows[0].resetlogs_id, start)
-        rows += find_truncations(known[-1], windows, parents)
-    return rows
 
 
 def derived_versions(
