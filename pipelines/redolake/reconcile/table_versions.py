@@ -169,7 +169,7 @@ def history(
     and the columns that pipelines.yml chooses today."""
     table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
     parts = known_parts(known, readings, resetlogs_id, start)
-    ids = {version.object_id for version in known} | {part.object_id for part in parts}
+    ids = known_object_ids(known, readings, resetlogs_id, start)
     described = partial(readings.first_after, table, resetlogs_id)
     rows = ddl_rows(known, start, windows, readings)
     follow = partial(derived_versions, context, versions_before(known, start), described=described, object_ids=ids)
@@ -209,8 +209,7 @@ def derive_over(
 ) -> Derived:
     """Follow the DDL of the windows, whether the rows that it changed were read again or not."""
     table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
-    ids = {version.object_id for version in known}
-    ids.update(part.object_id for part in known_parts(known, readings, resetlogs_id, start))
+    ids = known_object_ids(known, readings, resetlogs_id, start)
     described = partial(readings.first_after, table, resetlogs_id)
     rows = ddl_rows(known, start, windows, readings)
     return derived_versions(context, versions_before(known, start), rows, described, ids)
@@ -243,6 +242,12 @@ def known_parts(known: Sequence[TableVersion], readings: Readings, resetlogs_id:
         if here is not None and here.object_id in ids:
             parts.update(here.parts)
     return tuple(sorted(parts))
+
+
+def known_object_ids(known: Sequence[TableVersion], readings: Readings, resetlogs_id: int, start: int) -> set[int]:
+    """Return the object ids of the table and of its known partitions."""
+    parts = known_parts(known, readings, resetlogs_id, start)
+    return {version.object_id for version in known} | {part.object_id for part in parts}
 
 
 def record_derived(context: PipelineContext, past: History, end: int) -> None:
