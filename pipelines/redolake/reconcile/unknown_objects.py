@@ -59,8 +59,7 @@ def find_unknown_object(
         f"{what} knows and no DDL shows to be of another table: perhaps a partition of this table that was created and ended "
         "meanwhile",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
-        "same rows. Or remove the table from the same job's hours: a DDL of its own in that time, which may have ended a "
-        "partition, is what leaves this open",
+        "same rows. It is right whoever's rows they are, which a DDL of this table that may have ended a partition leaves open",
         table=table,
         scn=one.first,
         policy="unknown_ddl",
