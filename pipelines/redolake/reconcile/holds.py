@@ -165,9 +165,10 @@ def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
     return HoldAt(table.start, error)
 
 
-def is_waiting(hold: HoldAt | None) -> bool:
-    """Return whether redo that is not landed yet decides about the table."""
-    return hold is not None and bool(hold.error.get("where", {}).get("waits"))
+def waits_at(hold: HoldAt | None) -> int | None:
+    """Return the SCN of the change about which redo decides that is not landed yet; None where the table does not wait."""
+    where = {} if hold is None else hold.error.get("where", {})
+    return int(where["scn"]) if where.get("waits") else None
 
 
 def unsupported_ddl(table: BatchedTable) -> HoldAt | None:

@@ -21,7 +21,7 @@ from redolake.ledger import TableEntry
 from redolake.reconcile.batches import attempt_of, batch_result, find_superseded, left_alone
 from redolake.reconcile.damage import before_next, check_window, last_undamaged
 from redolake.reconcile.dropped_transactions import drops_in_effect
-from redolake.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, is_waiting, lack_of_windows
+from redolake.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows, waits_at
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import drops, last_batch
 from redolake.reconcile.mined_names import columns_known_from, mined_names
@@ -111,7 +111,7 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     for window in windows:
         check_window(context, window)
     found = build_batch(context, windows, before, [entry], catch_up_of=entry.table)
-    waits_from = next((task.hold.error["where"]["scn"] for task in found.tables if is_waiting(task.hold)), None)
+    waits_from = next((at for task in found.tables if (at := waits_at(task.hold)) is not None), None)
     if waits_from is None:
         return found
     windows = [window for window in windows if window.end <= waits_from]
