@@ -56,6 +56,7 @@ GROUPS = {
         "tests/integration/test_objects_from_redo.py",
         "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",
+        "tests/integration/test_migrated_rows.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_mapped_lives.py",
         "tests/integration/test_mapping.py",

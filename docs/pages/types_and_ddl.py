@@ -84,11 +84,14 @@ readings of the dictionary, LogMiner shows the changes as those of `UNKNOWN.OBJ#
 | A DDL in the redo names the object as a table that is not captured (CREATE, DROP) | nothing is to be done |
 | A reading between two of its changes describes the table without it | it is not this table's |
 | It is in the recycle bin, and the table is not | it is not this table's |
+| No DDL of the table ended a partition before the next reading of it | it is not this table's; the table waits until that redo is landed, and goes on by itself |
 | Any other, and the table has or had partitions | held, before the window; `unknown_ddl: resnapshot` reads the table again |
 | Any other, and the table has no partitions | it is not this table's |
 
 `drop_partition: keep` and `drop_table: keep` do not change this: the rows of such a partition could not be kept.
-A table that is not captured can cause such a hold too, if its partitions come and go.
+A table that is not captured, whose partitions come and go every night, so holds none, unless a captured one has such a DDL (SPLIT, MERGE,
+DROP, COALESCE, EXCHANGE, RENAME) at the same time. Then `snapshot --replace` is right, whoever's rows they are.
+Ranges with such rows are refused (`backfill`, from logs too), and a declared gap with such rows is not closed.
 Windows that an older version has landed do not record such objects; `redolake remine WINDOW --replace` does.
 """
 ENDS_PARTITIONS = "SPLIT, MERGE, COALESCE PARTITION"

@@ -33,13 +33,17 @@ from redolake.source.olr.settings import OF_PARTS, needed_configuration
 from redolake.steps.capture.receive_streams import take_stream
 from redolake.steps.run import capture
 from redolake.steps.shared.reader_change import read_open
+from redolake.values.redo import CHANGES
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from tests.fixtures.shop import TABLES, Shop, open_shop
 from tests.generated.hunts import EXAMPLES
 from tests.generated.table_lives import killer
 from tests.integration.test_pipeline import TWO_TABLES, differences
-from tests.references.plain_lake import PlainLake
+from tests.integration.test_vanished_partitions import BY_K, ENDS, created
+from tests.integration.test_vanished_partitions import run as run_in
+from tests.references.plain_ddl import Contradiction
+from tests.references.plain_lake import PlainLake, raw_redo
 from tests.support.killed import Killed, killed_at
 from tests.support.short_pauses import short_pauses
 
@@ -704,3 +708,30 @@ def test_one_that_hangs_is_not_taken_for_one_without_changes(shop: Shop) -> None
     streamed.server.reads_to = None
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}
+
+
+def rows_by_name_too(part: Any, start: int, task: Any) -> Iterator[Any]:
+    """Raise as assemble does for a row that has the table's name and an OBJECT_ID that it never had."""
+    ids = {number for version in task.versions for number in version.object_ids}
+    named = (row for row in part.to_pylist() if (row["seg_owner"], row["table_name"]) == (task.table.owner, task.table.name))
+    if any(row["operation_code"] in CHANGES and row["object_id"] not in ids for row in named):
+        raise Contradiction("an object that the table never had")
+    yield from raw_redo(part, start, task)
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(), Behaviour(dictionary="database"), Behaviour(uncommitted_dictionary=True)])
+@pytest.mark.parametrize("how", ["merged", "dropped"])
+def test_rows_of_a_partition_that_came_and_went_are_not_passed_over(shop: Shop, behaviour: Behaviour, how: str) -> None:
+    """OpenLogReplicator knows the partition and sends its rows under the table's name; the table stops at them."""
+    shop.run_sql(*created("t", BY_K), "INSERT INTO t VALUES (1, 5, 'old')", "INSERT INTO t VALUES (2, 5, 'old')")
+    streamed = start(shop, behaviour)
+    pipeline = streamed.pipeline(tables=["SHOP.T"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    run_in(shop, "t", ENDS[how])
+    with mock.patch("tests.references.plain_lake.raw_redo", rows_by_name_too):
+        try:
+            streamed.run(pipeline)
+        except Contradiction:
+            return
+    (table,) = steps.read_status(pipeline).tables
+    assert table.error or differences(shop, pipeline) == {}

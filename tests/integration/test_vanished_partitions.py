@@ -10,13 +10,14 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.errors import ConfigurationError, RedoLost
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_lake import PlainLake
 
 NO_SPARK = "no Spark"
 BY_K = "PARTITION BY RANGE (k) INTERVAL (100) (PARTITION p1 VALUES LESS THAN (100)) ENABLE ROW MOVEMENT"
-INTO_NEW = ("UPDATE {t} SET k = 110 WHERE id = 1", "INSERT INTO {t} VALUES (3, 120, 'new')")
+INTO_NEW = ("UPDATE {t} SET k = 110 WHERE id = 1", "INSERT INTO {t} (id, k, a) VALUES (3, 120, 'new')")
 # Each makes a partition, changes rows in it, and ends it.
 MERGED = (*INTO_NEW, "ALTER TABLE {t} MERGE PARTITIONS p1, {made} INTO PARTITION pm")
 SPLIT = (*INTO_NEW, "ALTER TABLE {t} SPLIT PARTITION {made} AT (115) INTO (PARTITION low, PARTITION high)")
@@ -24,7 +25,9 @@ ENDS = {
     "merged": MERGED,
     "split": SPLIT,
     "split, changed and merged": (
-        *SPLIT, "INSERT INTO {t} VALUES (4, 111, 'between')", "ALTER TABLE {t} MERGE PARTITIONS low, high INTO PARTITION all_",
+        *SPLIT,
+        "INSERT INTO {t} (id, k, a) VALUES (4, 111, 'between')",
+        "ALTER TABLE {t} MERGE PARTITIONS low, high INTO PARTITION all_",
     ),
     "dropped": (*INTO_NEW, "ALTER TABLE {t} DROP PARTITION {made}"),
     "purged with its table": (*INTO_NEW, "DROP TABLE {t} PURGE"),
@@ -48,17 +51,18 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         yield opened
 
 
-def created(name: str, partitions: str = "") -> tuple[str, str]:
+def created(name: str, partitions: str = "", more: str = "") -> tuple[str, str]:
     return (
-        f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, k NUMBER(9), a VARCHAR2(30)) {partitions}",
+        f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, k NUMBER(9), a VARCHAR2(30){more}) {partitions}",
         f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
 
 
-def loaded(shop: Shop, **settings: Any) -> Pipeline:
+def loaded(shop: Shop, of_t: str = "", **settings: Any) -> Pipeline:
     """Return a pipeline with a partitioned table and a plain one, loaded and caught up."""
-    for name, partitions in (("t", BY_K), ("plain", "")):
-        shop.run_sql(*created(name, partitions), *(f"INSERT INTO {name} VALUES ({n}, {n}, 'old')" for n in (1, 2)))
+    for name, partitions, more in (("t", BY_K, of_t), ("plain", "", "")):
+        rows = (f"INSERT INTO {name} (id, k, a) VALUES ({n}, {n}, 'old')" for n in (1, 2))
+        shop.run_sql(*created(name, partitions, more), *rows)
     pipeline = shop.pipeline(**{"tables": ["SHOP.T", "SHOP.PLAIN"], **settings})
     steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
     caught_up(shop, pipeline, NO_SPARK)
@@ -72,10 +76,18 @@ def run(shop: Shop, table: str, statements: tuple[str, ...]) -> None:
 
 
 def newest_partition(shop: Shop, table: str) -> str:
+    return sorted_partitions(shop, table)[-1]
+
+
+def sorted_partitions(shop: Shop, table: str) -> list[str]:
     query = "SELECT partition_name FROM user_tab_partitions WHERE table_name = :1 ORDER BY partition_position"
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute(query, [table.upper()])
-        return str(cursor.fetchall()[-1][0])
+        return [str(name) for (name,) in cursor.fetchall()]
+
+
+def landed_to(pipeline: Pipeline) -> int:
+    return int(steps.read_status(pipeline).next_start_scn or 0)
 
 
 def held(pipeline: Pipeline) -> dict[str, str]:
@@ -89,7 +101,7 @@ def rows_of_source(shop: Shop, table: str) -> dict[int, tuple[Any, ...]]:
 
 
 def rows(lake: PlainLake, pipeline: Pipeline, name: str) -> dict[int, tuple[Any, ...]]:
-    return {int(key): (str(k), a) for key, k, a in lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values()}
+    return {int(key): (str(k), a) for key, k, a, *_ in lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values()}
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -141,6 +153,35 @@ def test_tables_that_are_not_captured_come_and_go_without_a_hold(shop: Shop, lak
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
 
 
+def test_partitions_of_a_table_that_is_not_captured_come_and_go_every_night(shop: Shop, lake: PlainLake) -> None:
+    """No DDL of the captured table ended a partition meanwhile. Once that redo is landed, the table goes on by itself."""
+    shop.run_sql(*created("stage", BY_K), "INSERT INTO stage VALUES (1, 5, 'staged')")
+    pipeline = loaded(shop)
+    for night in (1, 2, 3):
+        shop.run_sql(f"INSERT INTO stage VALUES ({night}0, {night}10, 'new')", f"INSERT INTO t VALUES ({night}0, 5, 'beside')")
+        first, last = sorted_partitions(shop, "stage")
+        shop.run_sql(f"ALTER TABLE stage MERGE PARTITIONS {first}, {last} INTO PARTITION pm{night}")
+        caught_up(shop, pipeline, NO_SPARK)
+        assert held(pipeline) == {}
+        assert night == 1 or 10 * (night - 1) in rows(lake, pipeline, "t"), "that of the night before, at the latest"
+    shop.run_sql("ALTER TABLE t ADD (b NUMBER(9))", "INSERT INTO plain VALUES (3, 3, 'after')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+def test_a_table_with_such_a_ddl_of_its_own_stays_held_for_anothers_rows(shop: Shop, lake: PlainLake) -> None:
+    shop.run_sql(*created("stage", BY_K), "INSERT INTO stage VALUES (1, 5, 'staged')")
+    pipeline = loaded(shop, **KEEPS)
+    shop.run_sql("INSERT INTO t VALUES (3, 150, 'new')")
+    caught_up(shop, pipeline, NO_SPARK)
+    run(shop, "stage", MERGED)
+    run(shop, "t", ("ALTER TABLE {t} DROP PARTITION {made}",))
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert "no reading of the dictionary knows" in held(pipeline)["SHOP.T"]
+
+
 def test_rows_of_anothers_unknown_partition_hold_no_table_that_cannot_own_them(shop: Shop, lake: PlainLake) -> None:
     """A table without partitions never owns them, nor does one that a reading describes without the object in between."""
     pipeline = loaded(shop, tables=["SHOP.PLAIN"])
@@ -187,16 +228,73 @@ def test_a_table_that_gets_the_name_of_a_dropped_one_holds_it_in_the_same_window
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
 
 
-@pytest.mark.parametrize("way", ["a dictionary in the redo", "a wide window", "history"])
-def test_no_other_way_to_capture_passes_over_such_rows(shop: Shop, lake: PlainLake, way: str) -> None:
-    settings: dict[str, Any] = {"history": "changes"} if way == "history" else {}
-    if way == "a dictionary in the redo":
-        shop.run_sql(BUILD, user="SYS")
-        shop.switch_logs()
-        shop.switch_logs()
-        settings = {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
-    pipeline = loaded(shop, **settings)
-    run(shop, "t", MERGED)
+def built(shop: Shop) -> dict[str, Any]:
+    shop.run_sql(BUILD, user="SYS")
+    shop.switch_logs()
+    shop.switch_logs()
+    return {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
+
+
+WAYS: dict[str, Any] = {
+    "a dictionary in the redo": built,
+    "history": lambda _: {"history": "changes"},
+    "key: rowid": lambda _: {"tables": [{"table": "SHOP.T", "key": "rowid"}, "SHOP.PLAIN"]},
+    "large_objects: reread": lambda _: {"large_objects": "reread", "tables": ["SHOP.T", "SHOP.PLAIN"]},
+    "unsupported_columns: reread": lambda _: {"unsupported_columns": "reread"},
+    "small windows": lambda _: {"window": {"max_bytes": "1KiB", "slice_bytes": "1KiB"}},
+}
+
+
+@pytest.mark.parametrize("how", ["merged", "dropped"])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_other_way_to_capture_passes_over_such_rows(shop: Shop, lake: PlainLake, way: str, how: str) -> None:
+    lake.replays = "rowid" not in way
+    more = ", c CLOB" if "large" in way else ", g JSON" if "unsup" in way else ""
+    pipeline = loaded(shop, of_t=more, **{**KEEPS, **WAYS[way](shop)})
+    run(shop, "t", ENDS[how])
     caught_up(shop, pipeline, NO_SPARK)
+    assert "SHOP.PLAIN" not in held(pipeline)
     if list(held(pipeline)) != ["SHOP.T"]:
+        assert "rowid" not in way
         assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+@pytest.mark.parametrize("how", ["merged", "dropped"])
+def test_a_range_with_such_rows_is_refused(shop: Shop, lake: PlainLake, how: str) -> None:
+    pipeline = loaded(shop, **KEEPS)
+    start = landed_to(pipeline)
+    run(shop, "t", ENDS[how])
+    caught_up(shop, pipeline, NO_SPARK)
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    where = (pipeline, start, landed_to(pipeline), ["SHOP.T"])
+    for from_logs in (None, steps.LogsToRead((), shop.params)):
+        how_to: dict[str, Any] = {"from_logs": from_logs, "source": shop.params, "spark": NO_SPARK, "execute": True}
+        for into in (steps.Into("shadow"), steps.Into("changes")):
+            with pytest.raises(ConfigurationError, match="no reading of the dictionary knows"):
+                steps.run_backfill(*where, into=into, **how_to)
+        found = steps.backfill_live(*where, reason="test", **how_to)
+        assert "no reading of the dictionary knows" in found.tables[0].why_not
+
+
+@pytest.mark.parametrize("is_ended_later", [False, True])
+def test_a_gap_with_such_rows_is_not_closed(shop: Shop, lake: PlainLake, is_ended_later: bool) -> None:
+    pipeline = loaded(shop)
+    rows_, ddl = MERGED[:-1], MERGED[-1:]
+    run(shop, "t", rows_ if is_ended_later else (*rows_, *ddl))
+    shop.switch_logs()
+    shop.oracle.faults.purge_logs()
+    run(shop, "t", ddl if is_ended_later else ())
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    shop.switch_logs()
+    with pytest.raises(RedoLost):
+        steps.plan_next_window(pipeline, shop.params)
+    steps.recover_redo_loss(pipeline, "gap", source=shop.params, spark=NO_SPARK, by="test", reason="lost")
+    caught_up(shop, pipeline, NO_SPARK)
+    shop.oracle.faults.restore_logs(folder=str(shop.folder / "restored"))
+    closed = steps.close_gap(pipeline, source=shop.params, spark=NO_SPARK, execute=True, reason="found", by="test")
+    why = {one.table: one.why_not for one in closed.tables}
+    assert not closed.done
+    assert ("no reading of the dictionary" if is_ended_later else "a DDL at SCN") in why["SHOP.T"]

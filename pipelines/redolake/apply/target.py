@@ -22,7 +22,7 @@ from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, 
 from redolake.values.target_options import TargetOptions
 
 # `op` of a net change: the row is as it says, the row is gone, or only its large objects or filled columns are as it says.
-UPSERT, REMOVE, OBJECTS = "U", "D", "O"
+UPSERT, REMOVE, REPLACE, OBJECTS = "U", "D", "R", "O"
 ATTEMPT = "attempt"  # in the metadata of a commit of changes: records/batches/attempt.py
 
 
@@ -73,12 +73,13 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class NetColumns:
-    """Which columns the net changes have, by column id. `objects` are columns with large objects: they are set where `is_read`.
-    Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the target has no
-    such row. A row whose `op` is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with
-    `is_whole` finds the rows of the target that equal it in all columns, if they are to be removed; if it is to be inserted, it
-    finds none. `within` is the range of all keys. With `keeps_removed`, a row that is removed leaves its key, marked as
-    deleted, in a target that never had it."""
+    """Which columns the net changes have, by column id. `objects` are columns with large objects: they are set where
+    `is_read`. Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the
+    target has no such row. A row whose `op` is REPLACE is written only where the target has a row with its key. One whose `op`
+    is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with `is_whole` finds the rows of the
+    target that equal it in all columns, if they are to be removed; if it is to be inserted, it finds none. `within` is the
+    range of all keys. With `keeps_removed`, a row that is removed leaves its key, marked as deleted, in a target that never
+    had it."""
 
     key: Sequence[int]
     objects: Collection[int] = ()

@@ -57,6 +57,9 @@ _CHANGES_PARTITION = re.compile(
     rf"(\s+{_OF_PARTITION}(?:DROP|SPLIT|MERGE|COALESCE|ADD(?!{_WITH_VALUES}))\s+(?:SUB)?PARTITIONS?\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_MAY_END_PARTITION = re.compile(
+    r"\b(?:DROP|SPLIT|MERGE|COALESCE|EXCHANGE|RENAME|CREATE|FLASHBACK|PARTITION\s+BY)\b", re.IGNORECASE
+)
 _USER = re.compile(rf"\s*DROP\s+USER\s+{_EXISTS}{_NAME}", re.IGNORECASE)
 _CLUSTER = re.compile(
     rf"\s*(?:TRUNCATE\s+CLUSTER\s+{_TABLE}|DROP\s+CLUSTER\s+{_EXISTS}{_TABLE}\s+INCLUDING\s+TABLES)", re.IGNORECASE
@@ -105,6 +108,11 @@ def changed_partition(sql: str) -> str | None:
     statement = _Statement.of(sql)
     match = _CHANGES_PARTITION.match(statement.text)
     return None if match is None else statement.restore(match[3])
+
+
+def may_end_partition(sql: str) -> bool:
+    """Return whether a DDL of a table may end one of its partitions. Other words than those of the statement count too."""
+    return _MAY_END_PARTITION.search(sql) is not None or not sql.strip()
 
 
 def cascading_sources(row: Mapping[str, Any], owners: Collection[str]) -> list[str]:

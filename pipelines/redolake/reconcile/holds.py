@@ -154,6 +154,8 @@ def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
     if table.conflict is None:
         return None
     error, complete = table.conflict.as_dict(), table.entry.complete_to_scn
+    if table.conflict.where.get("waits"):
+        return HoldAt(table.start, {**error, "code": NOT_LOADED["code"]})  # as a table that waits for its contents
     agreed = table.conflict.where.get("agreed_until")
     if isinstance(agreed, int) and complete is not None and complete > agreed:
         error["what"] = (
@@ -161,6 +163,12 @@ def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
             f"at which both agreed, and {complete}, the rows that readers see since then are wrong"
         )
     return HoldAt(table.start, error)
+
+
+def waits_at(hold: HoldAt | None) -> int | None:
+    """Return the SCN of the change about which redo decides that is not landed yet; None where the table does not wait."""
+    where = {} if hold is None else hold.error.get("where", {})
+    return int(where["scn"]) if where.get("waits") else None
 
 
 def unsupported_ddl(table: BatchedTable) -> HoldAt | None:

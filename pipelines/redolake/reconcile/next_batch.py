@@ -21,7 +21,7 @@ from redolake.ledger import TableEntry
 from redolake.reconcile.batches import attempt_of, batch_result, find_superseded, left_alone
 from redolake.reconcile.damage import before_next, check_window, last_undamaged
 from redolake.reconcile.dropped_transactions import drops_in_effect
-from redolake.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows
+from redolake.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows, waits_at
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import drops, last_batch
 from redolake.reconcile.mined_names import columns_known_from, mined_names
@@ -87,14 +87,16 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
         if (settles := settles_at(context, entry)) is not None and last.end <= settles:
             continue  # the redo that makes its rows those of one SCN is not applied to the others yet
         try:
-            return catch_up_batch(context, entry, last)
+            if (batch := catch_up_batch(context, entry, last)) is not None:
+                return batch
         except LandingDamaged as error:
             context.ledger.hold(entry.table, hold_error(error, entry.table).as_dict())
     return None
 
 
-def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResult) -> BatchSpec:
-    """Return the batch that catches a table up. Raises LandingDamaged where a file is damaged that only this table needs."""
+def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResult) -> BatchSpec | None:
+    """Return the batch that catches a table up, as far as no redo decides about it that is not landed yet; None if that is not
+    at all. Raises LandingDamaged where a file is damaged that only this table needs."""
     before = reached = last_batch(context, entry.position.plus(1))
     following = next(windows_after(context, reached), None)
     if following is not None and not is_handed_over(following):
@@ -108,6 +110,13 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
         check_beginning(context, windows[0])
     for window in windows:
         check_window(context, window)
+    found = build_batch(context, windows, before, [entry], catch_up_of=entry.table)
+    waits_from = next((at for task in found.tables if (at := waits_at(task.hold)) is not None), None)
+    if waits_from is None:
+        return found
+    windows = [window for window in windows if window.end <= waits_from]
+    if not windows or entry.position >= windows[-1].end_position.plus(-1):
+        return None
     return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
 
 

@@ -17,7 +17,7 @@ from redolake.reconcile.approvals import approved_ddl
 from redolake.reconcile.chosen_columns import choice_conflict, chosen_columns, key_rule_conflict, refusal_rule, text_rule
 from redolake.reconcile.mappings import mapping_conflict, with_mapping
 from redolake.reconcile.redefined import find_redefinition
-from redolake.reconcile.truncated_by_parents import described_parents, find_truncations
+from redolake.reconcile.truncated_by_parents import ddl_rows
 from redolake.reconcile.unknown_objects import find_unknown_object
 from redolake.reconcile.version_conflicts import (
     dictionary_conflict,
@@ -169,7 +169,7 @@ def history(
     and the columns that pipelines.yml chooses today."""
     table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
     parts = known_parts(known, readings, resetlogs_id, start)
-    ids = {version.object_id for version in known} | {part.object_id for part in parts}
+    ids = known_object_ids(known, readings, resetlogs_id, start)
     described = partial(readings.first_after, table, resetlogs_id)
     rows = ddl_rows(known, start, windows, readings)
     follow = partial(derived_versions, context, versions_before(known, start), described=described, object_ids=ids)
@@ -186,7 +186,7 @@ def history(
     conflict = (
         doubtful_ddl(table, rows, {window.doubtful_scn for window in windows}, ids, names)
         or unseen_partitions(derived, readings, resetlogs_id)
-        or find_unknown_object(context, known[0], windows, readings, ids, derived.versions[-1].dropped_at)
+        or find_unknown_object(context, known, windows, readings, ids, derived.versions[-1].dropped_at)
         or conflict
     )
     names |= {context.pipeline.table(table).in_oracle}
@@ -209,20 +209,10 @@ def derive_over(
 ) -> Derived:
     """Follow the DDL of the windows, whether the rows that it changed were read again or not."""
     table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
-    ids = {version.object_id for version in known}
-    ids.update(part.object_id for part in known_parts(known, readings, resetlogs_id, start))
+    ids = known_object_ids(known, readings, resetlogs_id, start)
     described = partial(readings.first_after, table, resetlogs_id)
     rows = ddl_rows(known, start, windows, readings)
     return derived_versions(context, versions_before(known, start), rows, described, ids)
-
-
-def ddl_rows(known: Sequence[TableVersion], start: int, windows: Sequence[WindowManifest], readings: Readings) -> list[DdlRow]:
-    """Return the landed DDL, with the statements of parents as rows of the table."""
-    rows = [row for window in windows for row in window.ddl]
-    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
-        parents = described_parents(known[-1].table, readings, windows[0].resetlogs_id, start)
-        rows += find_truncations(known[-1], windows, parents)
-    return rows
 
 
 def derived_versions(
@@ -252,6 +242,12 @@ def known_parts(known: Sequence[TableVersion], readings: Readings, resetlogs_id:
         if here is not None and here.object_id in ids:
             parts.update(here.parts)
     return tuple(sorted(parts))
+
+
+def known_object_ids(known: Sequence[TableVersion], readings: Readings, resetlogs_id: int, start: int) -> set[int]:
+    """Return the object ids of the table and of its known partitions."""
+    parts = known_parts(known, readings, resetlogs_id, start)
+    return {version.object_id for version in known} | {part.object_id for part in parts}
 
 
 def record_derived(context: PipelineContext, past: History, end: int) -> None:

@@ -28,6 +28,15 @@ class Parents:
     of_partitioned: bool = False
 
 
+def ddl_rows(known: Sequence[TableVersion], start: int, windows: Sequence[WindowManifest], readings: Readings) -> list[DdlRow]:
+    """Return the landed DDL, with the statements of parents as rows of the table."""
+    rows = [row for window in windows for row in window.ddl]
+    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
+        parents = described_parents(known[-1].table, readings, windows[0].resetlogs_id, start)
+        rows += find_truncations(known[-1], windows, parents)
+    return rows
+
+
 def described_parents(table: TableId, readings: Readings, resetlogs_id: int, start: int) -> Parents:
     """Return the parents by the last dictionary that was read before `start`, and by all later ones."""
     before = readings.last_before(table, resetlogs_id, start)

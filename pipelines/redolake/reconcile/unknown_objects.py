@@ -2,7 +2,8 @@
 readings of the dictionary. The table stops before them, unless it is proven that they are another's.
 
 A DDL that ends a partition waits for the transactions that changed it, and no OBJECT_ID is given twice. So a partition that a
-reading lacks either ended before that reading, with all its changes, or began after it.
+reading lacks either ended before that reading, with all its changes, or began after it. Where no DDL of the table ended any
+partition between the changes and the next reading of it, they are another's. The table waits until that redo is landed.
 """
 
 from __future__ import annotations
@@ -11,43 +12,90 @@ from collections.abc import Collection, Iterator, Sequence
 
 from redolake.context import PipelineContext
 from redolake.errors import SchemaConflict
+from redolake.land.ddl_text import may_end_partition
 from redolake.land.dictionary import Readings
+from redolake.reconcile.truncated_by_parents import ddl_rows
 from redolake.records.windows import UnknownObject, WindowManifest, others_objects, unknown_objects
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import ChainPosition
-from redolake.values.table import TableVersion
+from redolake.values.table import TableId, TableVersion
 
 
 def find_unknown_object(
     context: PipelineContext,
-    baseline: TableVersion,
+    known: Sequence[TableVersion],
     windows: Sequence[WindowManifest],
     readings: Readings,
     object_ids: Collection[int],
     dropped_at: int | None = None,
 ) -> SchemaConflict | None:
-    """Return the conflict of an object with changes that the table may own. `baseline` is the version that its contents were
-    read with, `object_ids` are those that it is known to have had, and `dropped_at` is the SCN of its DROP, if it is gone."""
-    resetlogs_id, start = windows[0].resetlogs_id, windows[0].start
+    """Return the conflict of an object with changes that the table may own. Its contents were read with the first of the
+    `known` versions, `object_ids` are those that it is known to have had, and `dropped_at` is the SCN of its DROP, if it is
+    gone. The conflict `waits` where redo that is not landed yet decides."""
+    resetlogs_id, start, baseline = windows[0].resetlogs_id, windows[0].start, known[0]
     found = [one for one in merge_objects(windows) if one.number not in object_ids]
     found = [one for one in found if dropped_at is None or one.first <= dropped_at]
     open_ones = [one for one in found if may_own(baseline, one, readings, resetlogs_id)]
     if not open_ones:
         return None
-    known = readings.object_ids(resetlogs_id, start) | others(context, readings, baseline, windows)
-    one = next((one for one in open_ones if one.number == 0 or one.number not in known), None)
-    if one is None:
+    of_others = readings.object_ids(resetlogs_id, start) | others(context, readings, baseline, windows)
+    open_ones = [one for one in open_ones if one.number == 0 or one.number not in of_others]
+    ended = [(partition_ended(context, known, one, windows, readings, object_ids), one) for one in open_ones]
+    possible = sorted((pair for pair in ended if pair[0] is not False), key=lambda pair: pair[0] is None)
+    if not possible:
         return None
-    table, which = baseline.table, f"object {one.number}" if one.number else "an object without number"
+    (is_possible, one), table = possible[0], baseline.table
+    which = f"object {one.number}" if one.number else "an object without number"
+    what = f"the redo has {one.changes} change(s) of {which}, SCN {one.first} to {one.last}, that no reading of the dictionary"
+    if is_possible is None:
+        return SchemaConflict(
+            f"{what} knows; whether they may be the table's is known once the redo up to the next reading of it is landed",
+            cure="let capture and apply go on: the table is caught up by itself, or held",
+            table=table,
+            scn=one.first,
+            waits=True,
+        )
     return SchemaConflict(
-        f"the redo has {one.changes} change(s) of {which}, SCN {one.first} to {one.last}, that no reading of the dictionary "
-        "knows and no DDL shows to be of another table: perhaps a partition of this table that was created and ended meanwhile",
+        f"{what} knows and no DDL shows to be of another table: perhaps a partition of this table that was created and ended "
+        "meanwhile",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
-        "same rows",
+        "same rows. It is right whoever's rows they are, which a DDL of this table that may have ended a partition leaves open",
         table=table,
         scn=one.first,
         policy="unknown_ddl",
     )
+
+
+def partition_ended(
+    context: PipelineContext,
+    known: Sequence[TableVersion],
+    one: UnknownObject,
+    windows: Sequence[WindowManifest],
+    readings: Readings,
+    object_ids: Collection[int],
+) -> bool | None:
+    """Return whether a DDL of the table may have ended the object between its last change and the next reading, which lacks it:
+    None where that redo is not landed yet."""
+    resetlogs_id, table, ids = windows[0].resetlogs_id, known[0].table, {*object_ids, one.number}
+    after = readings.first_after(table, resetlogs_id, one.last)
+    if not one.number or (after is not None and after.object_id != known[0].object_id):
+        return True
+    landed = {w.start: w for w in context.landing.windows.after(ChainPosition(resetlogs_id, one.last))}
+    landed |= {window.start: window for window in windows if window.end > one.last}
+    end, covered = one.last, list[WindowManifest]()
+    for window in sorted(landed.values(), key=lambda window: window.start):
+        is_next = window.start <= end and window.resetlogs_id == resetlogs_id and str(table) in window.tables
+        if not is_next:
+            return True  # a gap, another incarnation, or redo without the table's DDL
+        covered, end = [*covered, window], window.end
+        if after is not None and window.end > after.scn_before:
+            break
+    names = {table, *(version.in_oracle for version in known)}
+    rows = ddl_rows(known, windows[0].start, covered, readings) if covered else []
+    of_table = (row for row in rows if row.object_id in ids or TableId(row.owner, row.table) in names)
+    if any(row.scn >= one.first and may_end_partition(row.sql) for row in of_table):
+        return True
+    return None if after is None or end <= after.scn_before else False
 
 
 def merge_objects(windows: Sequence[WindowManifest]) -> list[UnknownObject]:

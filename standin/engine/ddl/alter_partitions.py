@@ -1,13 +1,13 @@
-"""ALTER TABLE on partitions: ADD, DROP, TRUNCATE, MOVE, SPLIT, MERGE, RENAME, EXCHANGE, SET INTERVAL.
+"""ALTER TABLE on partitions: ADD, DROP, TRUNCATE, MOVE, SPLIT, MERGE, COALESCE, RENAME, EXCHANGE, SET INTERVAL.
 
 Their redo is of blocks and of the dictionary, so LogMiner shows the DDL alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from standin.engine.ddl.partitions import numbered, partition_of
+from standin.engine.ddl.partitions import numbered, partition_for, partition_of
 from standin.engine.ddl.redo import lock_exclusively
 from standin.engine.sessions.names import table_named
 from standin.engine.sessions.session import EngineSession
@@ -57,7 +57,7 @@ def _changed(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     how = _require(how)
     verb = cursor.take().value
     if verb == "ADD":
-        _add(session, how, cursor)
+        _add(session, store, how, cursor)
     else:
         is_sub = cursor.take().value == "SUBPARTITION"
         _VERBS[verb](session, store, how, cursor, is_sub)
@@ -82,9 +82,16 @@ def _skip_options(cursor: Cursor) -> None:
         pass
 
 
-def _add(session: EngineSession, how: Partitioning, cursor: Cursor) -> None:
+def _add(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor) -> None:
     if how.interval is not None:
         raise OraError(14760, "ADD PARTITION is not permitted on Interval partitioned objects")
+    if how.kind == "HASH" and how.sub is None:
+        cursor.expect("PARTITION")
+        name = cursor.name() if cursor.next.kind in ("word", "quoted") and cursor.next.value not in _OF_ADDED else ""
+        made = numbered(session, Partition(name, 0, 0), how)
+        how.partitions.append(made)
+        _move_between(session, store, how)
+        return
     if how.kind == "HASH" or how.reference is not None:
         raise OraError(3001, f"unimplemented feature: ADD PARTITION to a table partitioned by {how.kind}")
     added = partition_clause(cursor, how)
@@ -93,12 +100,64 @@ def _add(session: EngineSession, how: Partitioning, cursor: Cursor) -> None:
     how.partitions.append(numbered(session, added, how))
 
 
-def named_partition(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
+def taken_partition(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, *, is_sub: bool) -> Partition:
+    """Read a partition by its name, or by FOR (..)."""
+    if cursor.accept("FOR"):
+        return partition_for(session, store, how, list(cursor.expressions()), is_sub=is_sub)
+    name = cursor.name()
     all_ = how.leaves if is_sub else how.partitions
     found = next((p for p in all_ if p.name == name), None)
     if found is None:
         raise OraError(2149, "Specified partition does not exist")
     return found
+
+
+_OF_ADDED = ("TABLESPACE", "UPDATE", "INDEXING", "READ", "PARALLEL", "NOPARALLEL")
+
+
+def _coalesce(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    """COALESCE PARTITION: the last one of a hash ends, and its rows go to one that stays."""
+    if is_sub or how.kind != "HASH" or how.sub is not None:
+        raise OraError(14259, "table is not partitioned by Hash method")
+    if len(how.partitions) == 1:
+        raise OraError(14285, "cannot COALESCE the only partition of this hash partitioned table or index")
+    how.partitions.pop()
+    _move_between(session, store, how)
+
+
+def _move_between(session: EngineSession, store: TableStore, how: Partitioning) -> None:
+    """Move the rows to which another partition of a hash belongs now. They have new ROWIDs."""
+    if any(_by_reference(session, store, {partition.name for partition in how.partitions})):
+        raise OraError(3001, "unimplemented feature: partitions of a hash to which others are partitioned by reference")
+    for row in list(store.part_of):
+        place = place_of(session, store, row) if row in store.rows and store.rows[row][-1].values is not None else None
+        if place is not None and place is not store.part_of[row]:
+            store.part_of[row] = place
+            renumber(session, store, [row])
+
+
+def renumber(session: EngineSession, store: TableStore, rows: Iterable[int]) -> None:
+    for row in rows:
+        versions, part = store.rows.pop(row), store.part_of.pop(row, None)
+        if versions[-1].values is None:
+            continue
+        new, store.next_row = store.next_row, store.next_row + 1
+        store.rows[new] = [versions[-1]]
+        if part is not None:
+            store.part_of[new] = part
+    store.freed.clear()
+    for index in store.indexes:
+        store.reindex(index)
+    store.structure_scn = session.database.clock.scn
+
+
+def place_of(session: EngineSession, store: TableStore, row: int) -> Partition | None:
+    values = store.rows[row][-1].values
+    assert values is not None
+    try:
+        return partition_of(session, store, store.padded(values))
+    except OraError:
+        return None
 
 
 def rows_of(store: TableStore, partition: Partition) -> list[int]:
@@ -121,7 +180,7 @@ def _drop(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
         raise OraError(3001, "unimplemented feature: DROP SUBPARTITION")
     if len(how.partitions) == 1:
         raise OraError(14083, "cannot drop the only partition of a partitioned table")
-    _drop_with_children(session, store, named_partition(how, cursor.name(), is_sub=False))
+    _drop_with_children(session, store, taken_partition(session, store, how, cursor, is_sub=False))
 
 
 def _drop_with_children(session: EngineSession, store: TableStore, dropped: Partition) -> None:
@@ -135,22 +194,28 @@ def _drop_with_children(session: EngineSession, store: TableStore, dropped: Part
 
 
 def _truncate(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    found = taken_partition(session, store, how, cursor, is_sub=is_sub)
     _remove_rows(store, found)
     for leaf in found.parts or [found]:
         leaf.data_object_id = session.database.next_object_id()
 
 
 def _move(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = named_partition(how, cursor.name(), is_sub=is_sub)
-    if any(i.kind for i in store.indexes):
+    found = taken_partition(session, store, how, cursor, is_sub=is_sub)
+    keeps = False
+    while (
+        (words := cursor.accept("ONLINE") or cursor.accept("UPDATE", "GLOBAL", "INDEXES") or cursor.accept("UPDATE", "INDEXES"))
+        or read_storage(cursor, Storage())
+    ):  # fmt: skip
+        keeps = keeps or bool(words)
+    if any(i.kind for i in store.indexes) and not keeps:
         raise OraError(3001, "unimplemented feature: MOVE of a partition whose indexes it would leave UNUSABLE")
     for leaf in found.parts or [found]:
         leaf.data_object_id = session.database.next_object_id()
 
 
 def _rename(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    found = taken_partition(session, store, how, cursor, is_sub=is_sub)
     cursor.expect("TO")
     found.name = cursor.name()
 
@@ -159,7 +224,7 @@ def _split(session: EngineSession, store: TableStore, how: Partitioning, cursor:
     """SPLIT PARTITION p AT (..) INTO (PARTITION a, PARTITION b), of a range."""
     if is_sub or how.kind != "RANGE" or how.sub is not None:
         raise OraError(3001, "unimplemented feature: SPLIT of a partition that is not of a plain range")
-    found = named_partition(how, cursor.name(), is_sub=False)
+    found = taken_partition(session, store, how, cursor, is_sub=False)
     cursor.expect("AT")
     lower, upper = Partition("", 0, 0, tuple(cursor.expressions())), Partition("", 0, 0, found.bound)
     if cursor.accept("INTO"):
@@ -182,9 +247,9 @@ def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     how = _require(store.definition.partitioning)
     if how.kind != "RANGE" or how.sub is not None:
         raise OraError(3001, "unimplemented feature: MERGE of partitions that are not of a plain range")
-    merged = [named_partition(how, cursor.name(), is_sub=False)]
+    merged = [taken_partition(session, store, how, cursor, is_sub=False)]
     while cursor.accept(","):
-        merged.append(named_partition(how, cursor.name(), is_sub=False))
+        merged.append(taken_partition(session, store, how, cursor, is_sub=False))
     made = Partition("", 0, 0, max(merged, key=how.partitions.index).bound)
     if cursor.accept("INTO", "PARTITION"):
         made.name = cursor.name()
@@ -195,7 +260,7 @@ def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
 
 def _exchange(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
     """EXCHANGE PARTITION p WITH TABLE t: each gets the other's segment with its rows. Key values are not compared."""
-    leaf = named_partition(how, cursor.name(), is_sub=is_sub)
+    leaf = taken_partition(session, store, how, cursor, is_sub=is_sub)
     if leaf.parts:
         raise OraError(14291, "cannot EXCHANGE a composite partition with a non-partitioned table")
     cursor.expect("WITH")
@@ -254,9 +319,29 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
         values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
         part = None if values is None else partition_of(session, store, store.padded(values))
         store.part_of[row] = part or how.partitions[place]
+    _split_fast(session, store, rows, old, new)
     for child, theirs, parts in _by_reference(session, store, {partition.name for partition in old}):
         _replace(session, child, theirs, parts, [Partition(made.name, 0, 0, parent=made.name) for made in new])
         _refresh(session, child)
 
 
-_VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split, "EXCHANGE": _exchange}
+def _split_fast(
+    session: EngineSession, store: TableStore, rows: Sequence[int], old: list[Partition], new: list[Partition]
+) -> None:
+    """Let the half that has all rows keep the segment of the partition that was split, where the other one is empty."""
+    filled = [one for one in new if any(store.part_of[row] is one for row in rows)]
+    if len(old) == 1 and len(new) == 2 and len(filled) == 1 and session.database.options.fast_split != "none":
+        filled[0].data_object_id = old[0].data_object_id
+        if session.database.options.fast_split == "object":
+            filled[0].object_id = old[0].object_id
+
+
+_VERBS = {
+    "COALESCE": _coalesce,
+    "DROP": _drop,
+    "TRUNCATE": _truncate,
+    "MOVE": _move,
+    "RENAME": _rename,
+    "SPLIT": _split,
+    "EXCHANGE": _exchange,
+}

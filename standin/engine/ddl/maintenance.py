@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from standin.engine.ddl.alter_partitions import named_partition, rows_of
-from standin.engine.ddl.partitions import partition_of
+from standin.engine.ddl.alter_partitions import place_of, renumber, rows_of, taken_partition
 from standin.engine.sessions.session import EngineSession
 from standin.engine.storage.storage import TableStore
 from standin.engine.text.storage_clauses import Storage, read_storage
@@ -61,29 +60,27 @@ def _shrink(session: EngineSession, store: TableStore, cursor: Cursor, rows: Ite
         raise OraError(10655, "Segment can be shrunk")
     while cursor.accept("COMPACT") or cursor.accept("CASCADE"):
         pass
-    _renumber(session, store, rows)
-
-
-def _renumber(session: EngineSession, store: TableStore, rows: Iterable[int]) -> None:
-    for row in rows:
-        versions, part = store.rows.pop(row), store.part_of.pop(row, None)
-        if versions[-1].values is None:
+    order = session.database.options.moved_rows
+    if order == "none" or store.definition.iot is not None:
+        renumber(session, store, rows)
+        return
+    changes, tx = session.database.rows, session.database.transactions.of(session)
+    for row in list(rows):
+        values, part = store.rows[row][-1].values, store.part_of.get(row)
+        if values is None:
             continue
-        new, store.next_row = store.next_row, store.next_row + 1
-        store.rows[new] = [versions[-1]]
-        if part is not None:
-            store.part_of[new] = part
-    store.freed.clear()
-    for index in store.indexes:
-        store.reindex(index)
-    store.structure_scn = session.database.clock.scn
+        if order == "insert first":
+            changes.insert(tx, store, store.padded(values), part)
+        changes.delete(tx, store, row, values)
+        if order == "delete first":
+            changes.insert(tx, store, store.padded(values), part)
 
 
 def _modify(session: EngineSession, store: TableStore, cursor: Cursor, *, is_sub: bool) -> None:
     how = store.definition.partitioning
     if how is None:
         raise OraError(14501, "object is not partitioned")
-    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    found = taken_partition(session, store, how, cursor, is_sub=is_sub)
     if cursor.accept("ADD", "VALUES"):
         found.bound = (*found.bound, *cursor.expressions())
     elif cursor.accept("DROP", "VALUES"):
@@ -107,18 +104,9 @@ def _drop_values(session: EngineSession, store: TableStore, found: Partition, go
     found.bound = tuple(text for text in before if text not in gone)
     for row in rows_of(store, found):
         values = store.rows[row][-1].values
-        if values is not None and _place(session, store, row) is not found:
+        if values is not None and place_of(session, store, row) is not found:
             found.bound = before
             raise OraError(14518, "partition contains rows corresponding to values being dropped")
-
-
-def _place(session: EngineSession, store: TableStore, row: int) -> Partition | None:
-    values = store.rows[row][-1].values
-    assert values is not None
-    try:
-        return partition_of(session, store, store.padded(values))
-    except OraError:
-        return None
 
 
 def _rehash(session: EngineSession, store: TableStore, how: Partitioning, found: Partition, added: Cursor | None) -> None:
@@ -137,7 +125,7 @@ def _rehash(session: EngineSession, store: TableStore, how: Partitioning, found:
     for row in rows:
         if store.rows[row][-1].values is None:
             continue
-        place = _place(session, store, row)
+        place = place_of(session, store, row)
         if place is not store.part_of[row] and place is not None:
             store.part_of[row] = place
-            _renumber(session, store, [row])
+            renumber(session, store, [row])

@@ -78,7 +78,7 @@ def _chosen(
     if how.kind == "HASH":
         encoders = [store.layout.encoders[store.layout.position[name]] for name in how.columns]
         text = b"|".join(b"" if v is None else encode(v) for v, encode in zip(key, encoders, strict=True))
-        return parts[crc32(text) % len(parts)]
+        return parts[_bucket(crc32(text), len(parts))]
     types = [store.definition.columns[store.layout.position[name]].type for name in how.columns]
     if how.kind == "RANGE":
         return next(
@@ -86,6 +86,30 @@ def _chosen(
         )
     others = next((p for p in parts if p.bound == (_OTHERS,)), None)
     return next((p for p in parts if p is not others and key in _listed(session, p, types)), others)
+
+
+def _bucket(number: int, count: int) -> int:
+    """Return the partition of a hash: another one takes rows of one partition alone, as with Oracle."""
+    size = 1 << (count - 1).bit_length()
+    place = number % size
+    return place if place < count else place - size // 2
+
+
+def partition_for(session: EngineSession, store: TableStore, how: Partitioning, texts: list[str], *, is_sub: bool) -> Partition:
+    """Return the partition that PARTITION FOR (..) names: the one that a row with these values would be in."""
+    columns = [*how.columns, *(how.sub.columns if is_sub and how.sub is not None else ())]
+    if len(texts) != len(columns):
+        raise OraError(14763, "Unable to resolve FOR VALUES clause to a partition number")
+    values: list[Any] = [None] * len(store.definition.columns)
+    for name, text in zip(columns, texts, strict=True):
+        position = store.layout.position[name]
+        values[position] = _bound(session, text, store.definition.columns[position].type)
+    found = _chosen(session, store, how, how.partitions, tuple(values))
+    if found is not None and is_sub and how.sub is not None:
+        found = _chosen(session, store, how.sub, found.parts, tuple(values))
+    if found is None:
+        raise OraError(14763, "Unable to resolve FOR VALUES clause to a partition number")
+    return found
 
 
 def _listed(session: EngineSession, partition: Partition, types: list[SqlType]) -> set[tuple[Any, ...]]:

@@ -102,6 +102,14 @@ class DatabaseOptions:
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"
+    # What the half of a SPLIT PARTITION that has all rows keeps of the old partition: object, its OBJECT_ID and its segment;
+    # segment, with the ROWIDs; or none
+    fast_split: str = "object"
+    # The rows that SHRINK SPACE moves, in the redo: none; or delete first or insert first, a DELETE and an INSERT of each
+    moved_rows: str = "none"
+    # Which change of a migrated or chained row has the ROWID of the block in which the row lies, and not its own: none; delete;
+    # change, an UPDATE; or both. It is a row of more than 60 bytes here
+    migrated_row_ids: str = "none"
     verifier_rounds: int = 4096  # of PBKDF2 on both sides of a logon
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 

@@ -30,6 +30,9 @@ from standin.model import DatabaseState, Partition
 from standin.redo_file import Op, RedoRecord
 
 _ROWS_OF_LEAF = 4  # of an index-organized table, that share a ROW_ID
+_BYTES_IN_PLACE = 60  # a longer row lies in another block than its ROWID names, where the option has such rows
+_ELSEWHERE = 1 << 20  # rows before that block
+_SHOWN_ELSEWHERE = {"none": (), "delete": (Op.DELETE,), "change": (Op.UPDATE,), "both": (Op.DELETE, Op.UPDATE)}
 
 
 class RowChanges:
@@ -269,6 +272,16 @@ class RowChanges:
             key = layout.encode(old, tuple(sorted(layout.key))) if store.definition.iot else None
             self._write(tx, store, undo.row, Op.UPDATE, rollback=True, before=key, after=layout.encode(old, inline))
 
+    def _row_id(self, store: TableStore, row: int, op: Op) -> str:
+        """Return the ROWID that the redo shows. An undo row has that of the change it undoes."""
+        change = self._change
+        done, before = op if change is None else change.op, None if change is None else change.old
+        if before is not None and done in _SHOWN_ELSEWHERE[self._options.migrated_row_ids]:
+            stored = store.layout.encode(before, range(len(before))).values()
+            if sum(len(value) for value in stored if value) > _BYTES_IN_PLACE:
+                return rowid_text(store.ids_of(row)[1], row + _ELSEWHERE)
+        return store.rowid(row)
+
     def _iot_row_id(self, store: TableStore, row: int) -> str:
         if self._options.iot_row_ids == "block":
             return rowid_text(store.ids_of(row)[1], row - row % _ROWS_OF_LEAF)
@@ -294,7 +307,7 @@ class RowChanges:
             (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
         )
         object_id, data_object_id = store.ids_of(row)
-        row_id = store.rowid(row) if table.iot is None else self._iot_row_id(store, row)
+        row_id = self._row_id(store, row, op) if table.iot is None else self._iot_row_id(store, row)
         without = self._by_statement or self._options.lob_rows_without_rowid
         if not named or (op is Op.INSERT and not rollback and store.layout.has_large and without):
             row_id = ""

@@ -22,6 +22,34 @@ alter table orders split partition p9 at (5) into (partition p8, partition p9) u
 alter table orders merge partitions p1, p2 into partition p3
 --> renumber
 
+-- a partition split by a value of it
+alter table orders split partition for (5) at (3) into (partition low, partition high) update indexes
+--> renumber
+
+-- partitions merged by values of them
+alter table orders merge partitions for (5), for (105) into partition low
+--> renumber
+
+-- a partition of a hash removed
+alter table orders coalesce partition update indexes
+--> renumber
+
+-- a partition moved while its rows change, by a value
+alter table orders move partition for (date '2026-01-01') online
+--> renumber
+
+-- a partition renamed by a value
+alter table orders rename partition for (5) to low
+--> unchanged
+
+-- rows of a partition moved together, by a value
+alter table orders modify partition for (5) shrink space cascade
+--> renumber
+
+-- a partition truncated by a value
+alter table orders truncate partition for (5) drop storage update indexes
+--> refused: TRUNCATE PARTITION removed rows, and `on_ddl: drop_partition` is `hold`
+
 -- another interval
 alter table orders set interval (numtodsinterval(1, 'DAY'))
 --> unchanged

@@ -25,7 +25,8 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Assembled) ->
     decoded = decode_range(context, part, without_objects(part.committed.frame))
     decoded, objects, of_objects_alone = assemble_objects(context, part, delivery, large, decoded)
     happened, missing = yield from filled_events(context, part, decoded, delivery.columns)
-    net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish, counts_nulls=part.counts_nulls)
+    vanish, nulls = part.commit_range.rows_vanish, part.counts_nulls
+    net = net_change(happened, part.key, rows_vanish=vanish, counts_nulls=nulls, asks_target=part.asks_target)
     net = with_assembled(net, objects, part.key, large, delivery.documents)
     missing = replace(missing, columns=(*missing.columns, *large))
     return NetChanges(net, part.committed.count - of_objects_alone, missing, delivery.columns)

@@ -42,7 +42,9 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
         decoded = with_row_ids(decoded, part.key)
     happened, missing = yield from filled_events(context, part, decoded, nulls=True)
     is_null, options = has_null(part.key), part.task.options
-    net = net_change(happened.filter(~is_null), part.key, counts_nulls=part.counts_nulls).withColumn("is_whole", F.lit(False))
+    keyed = happened.filter(~is_null)
+    net = net_change(keyed, part.key, counts_nulls=part.counts_nulls, asks_target=part.asks_target)
+    net = net.withColumn("is_whole", F.lit(False))
     has, needs = part.table.columns, part.table.needs(options)
     rows = of_whole_rows(
         happened.filter(is_null), part.table.live(options), has, part.key, options, needs, counts_nulls=part.counts_nulls

@@ -42,6 +42,7 @@ def of_decoded(context: ApplyContext, part: TableRange, decoded: DataFrame, take
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
     filtered_in = filtered_by_window(decoded) if filtered else {}
     happened, missing = yield from filled_events(context, part, decoded, healed=taken.healed)
-    net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish, counts_nulls=part.counts_nulls)
+    vanish, nulls = part.commit_range.rows_vanish, part.counts_nulls
+    net = net_change(happened, part.key, rows_vanish=vanish, counts_nulls=nulls, asks_target=part.asks_target)
     expected = part.committed.count - taken.count
     return NetChanges(net, expected, missing, filtered=filtered, events=happened, taken=taken, filtered_in=filtered_in)

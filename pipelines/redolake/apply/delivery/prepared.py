@@ -67,6 +67,13 @@ class TableRange:
         return None if self.version.mapping is None else self.version.mapping.where
 
     @property
+    def asks_target(self) -> bool:
+        """Return whether MERGE may ask the target which rows the table had before the range. A history needs to know it
+        before, and keys in quarantine may have rows of any time."""
+        has_all = self.filter is None and self.task.shadow_from is None and not self.is_mixed
+        return has_all and self.task.history is None and self.task.quarantine is None
+
+    @property
     def counts_nulls(self) -> bool:
         """Return whether values that do not fit are NULL by rule, so that the changes have `nulled`."""
         return any(map(is_else_null, self.task.rules.values()))

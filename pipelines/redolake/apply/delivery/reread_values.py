@@ -38,9 +38,8 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: RereadValues)
     decoded = decode_range(context, part, without_objects(part.committed.frame), shows_touched=True)
     decoded = with_row_ids(decoded, part.key)
     happened, missing = yield from filled_events(context, part, decoded, delivery.columns, objects=True)
-    net = net_change(
-        happened, part.key, objects=True, rows_vanish=part.commit_range.rows_vanish, counts_nulls=part.counts_nulls
-    )
+    vanish, nulls = part.commit_range.rows_vanish, part.counts_nulls
+    net = net_change(happened, part.key, True, rows_vanish=vanish, counts_nulls=nulls, asks_target=part.asks_target)
     net, of_objects_alone = with_objects(context, part, delivery, decoded, net)
     return NetChanges(net, part.committed.count - of_objects_alone, missing, delivery.columns)
 

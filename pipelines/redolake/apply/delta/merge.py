@@ -16,7 +16,7 @@ from redolake.apply.delta.writer import Writer
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
-from redolake.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
+from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, Merged, NetColumns, TargetColumn
 from redolake.values import frames
 from redolake.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
@@ -112,6 +112,7 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     """Return the condition on which a net change finds its row in the target."""
     names = {column.id: quote(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
+    same_key += f" AND (s.op <> '{REPLACE}' OR NOT t.{DELETED})" if marks else ""
     if not has.has_whole:
         return same_key if has.within is None else f"{same_key} AND {condition(has.within, 't')}"
     others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)

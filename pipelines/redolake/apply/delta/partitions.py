@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.spark.shallow import any_of
 from redolake.apply.spark.text import as_text
-from redolake.apply.target import UPSERT, TargetColumn
+from redolake.apply.target import REPLACE, UPSERT, TargetColumn
 from redolake.errors import ValueDoesNotFit
 from redolake.values import frames
 from redolake.values.table import TableId
@@ -53,7 +53,7 @@ def with_findings(
     }
     if not unfits:
         return changes
-    stays = F.col("op") == UPSERT if "op" in changes.columns else F.lit(True)
+    stays = F.col("op").isin(UPSERT, REPLACE) if "op" in changes.columns else F.lit(True)
     name = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition in unfits.items()))
     shown = [
         F.concat(F.lit(f"{columns[i].name} "), as_text(F.col(frames.key(i)))) for i in key if frames.key(i) in changes.columns

@@ -4,9 +4,13 @@ Each change leaves the key before it and enters the key after it. Leaving a key 
 swap (1 -> 2 and 2 -> 1 in one statement) ends with both rows in any order of their redo. Per (key, ROW_ID) the last event
 counts; at one key a row that stayed wins over rows that left.
 
-A migrated or chained row may show one ROW_ID in its UPDATE and another in its DELETE. Two ROW_IDs that both had a key before
-their first change are of one row, as a key has no two: it is gone if the last of its changes is a DELETE. Otherwise they
+A migrated or chained row may show one ROW_ID in one of its changes and another in the next. Two ROW_IDs that both had a key
+before their first change are of one row, as a key has no two: it is gone if the last of its changes is a DELETE. Otherwise they
 contradict each other: the later change may lack values that the earlier one has.
+
+A row that enters a key after which another ROW_ID leaves it is that row too, and gone. Within one transaction there is a second
+reading: a statement that moves rows to other partitions, or shifts keys, lets a new row in before the old one leaves. Then the
+number of rows at the key decides: those before the batch, and each that came or went. Only the target knows those before it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.landed.keys import has_null, is_moved
 from redolake.apply.spark.text import as_text
-from redolake.apply.target import REMOVE, UPSERT
+from redolake.apply.target import REMOVE, REPLACE, UPSERT
 from redolake.values import frames
 from redolake.values.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
@@ -43,8 +47,8 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     if objects:  # a row with another key is another row of the target, without the large objects of the old one
         changes = changes.withColumn("touched", F.col("touched") | (moved & (code == Operation.UPDATE)))
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
-    was_there = ~entered | ((code == Operation.UPDATE) & ~moved)  # the row had the key before the change
-    exploded = exploded.withColumn("was_there", was_there)
+    came = F.when(~entered, -1).when((code == Operation.UPDATE) & ~moved, 0).otherwise(1)  # rows at the key that are new
+    exploded = exploded.withColumn("came", came)
     return exploded.withColumn("weight", F.when(entered | (code == Operation.DELETE), 1).otherwise(0)).drop(
         *(frames.key_before(i) for i in key)
     )
@@ -63,12 +67,19 @@ def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
 
 
 def net_change(
-    happened: DataFrame, key: Sequence[int], objects: bool = False, *, rows_vanish: bool = False, counts_nulls: bool = False
+    happened: DataFrame,
+    key: Sequence[int],
+    objects: bool = False,
+    *,
+    rows_vanish: bool = False,
+    counts_nulls: bool = False,
+    asks_target: bool = True,
 ) -> DataFrame:
-    """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
+    """Return one row per key: k<id>, a<id>, `op` (U, D or R), `commit_scn`, `finding`, and the number of `changes` in it. With
     `objects` also `touched`: whether a change of the row may have given its large objects other values. If rows may vanish
     without redo, as with a dropped partition, the last of several rows at a key counts. With `counts_nulls` also `nulled`: how
-    many of their values are NULL by rule."""
+    many of their values are NULL by rule. Without `asks_target`, the target may lack rows that were there before: what only it
+    could decide has a finding."""
     keys = [frames.key(column_id) for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
@@ -77,7 +88,9 @@ def net_change(
         happened.withColumn("newest", F.lead("event").over(of_row.orderBy(*ORDER)).isNull())
         .withColumns(
             {
-                "was_there": F.first("was_there").over(of_row.orderBy(*ORDER)),
+                "was_there": F.first(F.col("came") < 1).over(of_row.orderBy(*ORDER)),
+                "came": F.sum("came").over(of_row),
+                "first_code": F.first("operation_code").over(of_row.orderBy(*ORDER)),
                 "changes": F.sum("weight").over(of_row),
                 "finding": F.min("finding").over(of_row),
                 **({"touched": F.max("touched").over(of_row)} if objects else {}),
@@ -86,16 +99,32 @@ def net_change(
         )
         .filter("newest")
     )
-    last_there = F.max(F.when(F.col("was_there"), order)).over(of_key)
+    transaction, entered = F.struct(*COMMIT_ORDER), F.col("event") == ENTERED
+    left = F.struct(*ORDER, "operation_code")
     last_of_row = last_of_row.withColumns(
         {
-            "is_earlier": F.col("was_there") & (order < last_there),
+            "last_there": F.max(F.when(F.col("was_there"), order)).over(of_key),
+            "last_left": F.max(F.when(~entered, left)).over(of_key),
+            "last_entered": F.max(F.when(entered, left)).over(of_key),
             "has_two": F.sum(F.col("was_there").cast("int")).over(of_key) > 1,
+            "came": F.sum("came").over(of_key),
         }
     )
-    stays, transaction = (F.col("event") == ENTERED) & ~F.col("is_earlier"), F.struct(*COMMIT_ORDER)
+    leave = F.struct(*(F.col("last_left")[name] for name in COMMIT_ORDER))
+    follows = ~F.col("was_there") & F.coalesce(F.col("last_left") > left, F.lit(False))  # another ROW_ID left later
+    is_gone = follows & ((leave > transaction) | (F.col("came") < 0) | (F.col("last_entered") > F.col("last_left")))
     ends_row = F.col("operation_code").isin(Operation.DELETE, Operation.INSERT)
+    last_of_row = last_of_row.withColumns(
+        {
+            "is_earlier": (F.col("was_there") & (order < F.col("last_there"))) | is_gone,
+            "replaces": entered & follows & ~is_gone & (F.col("came") == 0),
+        }
+    )
+    stays = entered & ~F.col("is_earlier")
     disagrees = F.col("has_two") & F.col("was_there") & ~F.col("is_earlier") & ~ends_row
+    if not asks_target:
+        is_shift = (F.col("first_code") == Operation.UPDATE) & (F.col("last_left")["operation_code"] == Operation.UPDATE)
+        disagrees = disagrees | (F.col("replaces") & ~is_shift)
     summed = last_of_row.withColumns(
         {
             "changes": F.sum("changes").over(of_key),
@@ -118,9 +147,9 @@ def net_change(
     return (
         summed.filter(chosen)
         .withColumn("finding", F.col("finding") if rows_vanish else F.coalesce("finding", _contradiction(keys)))
-        .withColumn("op", F.when(stays, UPSERT).otherwise(REMOVE))
+        .withColumn("op", F.when(stays & F.col("replaces") & F.lit(asks_target), REPLACE).when(stays, UPSERT).otherwise(REMOVE))
         .drop("newest", "event", "weight", "rows_there", "last_entry", "last_leave", "last_order", "last_there")
-        .drop("was_there", "is_earlier", "has_two", "disagrees")
+        .drop("was_there", "came", "first_code", "last_left", "last_entered", "is_earlier", "replaces", "has_two", "disagrees")
     )
 
 

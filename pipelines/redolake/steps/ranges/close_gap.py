@@ -18,12 +18,14 @@ from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
 from redolake.errors import RedoNotUnderstood, Terminal
 from redolake.host.progress import Progress
+from redolake.land.dictionary import Readings
 from redolake.land.landing import Landing
 from redolake.ledger import TableEntry
 from redolake.reconcile.batches import snapshot_position
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import MissingLogReport, missing_log_report
-from redolake.reconcile.table_versions import known_versions, object_ids
+from redolake.reconcile.table_versions import known_object_ids, known_versions, object_ids
+from redolake.reconcile.unknown_objects import find_unknown_object
 from redolake.records.closed import ClosedTable
 from redolake.records.gaps import DeclaredGap
 from redolake.records.windows import WindowManifest
@@ -275,6 +277,7 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     for number, window in enumerate(windows):
         task.report(Progress("", "reading the keys of windows", number, len(windows)))
         read_window(context, task.side, window, touched)
+    refuse_unknown(context, touched, windows)
     later = list(later_windows(context.landing, gap))
     if touched.transactions.open and (not later or later[0].start > gap.end.scn) and context.landing.pruned is not None:
         for one in touched.tables.values():
@@ -282,6 +285,19 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     read_ends(context.landing, later, touched)
     refuse_older(touched)
     return touched
+
+
+def refuse_unknown(context: PipelineContext, touched: TouchedRows, windows: Sequence[WindowManifest]) -> None:
+    """Refuse the tables that may own changes which LogMiner resolved to no table."""
+    if not windows:
+        return
+    readings, first = Readings(context.landing.dictionary), windows[0]
+    for table, one in touched.tables.items():
+        known = known_versions(context, table)
+        ids = known_object_ids(known, readings, first.resetlogs_id, first.start)
+        conflict = find_unknown_object(context, known, windows, readings, ids, known[-1].dropped_at)
+        if conflict is not None:
+            one.refuse(conflict.what)
 
 
 def snapshot_of_incarnation(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> int:
@@ -372,9 +388,10 @@ def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry) -> tupl
     assert last is not None, "planned_table has looked"
     known = touched.tables[entry.table]
     later = TouchedRows({entry.table: TouchedTable(known.version, since=known.since)}, touched.ids)
-    for window in later_windows(task.context.landing, task.gap):
-        if window.end_position <= last.end_position:
-            read_window(task.context, task.context.landing, window, later)
+    windows = [w for w in later_windows(task.context.landing, task.gap) if w.end_position <= last.end_position]
+    for window in windows:
+        read_window(task.context, task.context.landing, window, later)
+    refuse_unknown(task.context, later, windows)
     found = later.tables[entry.table]
     keys, changes = known.keys | found.keys, known.changes + found.changes
     return replace(known, keys=keys, changes=changes, why_not=found.why_not), last.end_position.plus(-1)
