@@ -71,7 +71,7 @@ def recover(
         int | None, typer.Option("--to-scn", help="End of the gap; default: the SCN from which no redo is missing.")
     ] = None,
     position: Annotated[int | None, typer.Option("--position", help="Continue from this SCN; it is checked.")] = None,
-    reason: Annotated[str, typer.Option(help="Stored with the decision.")] = "",
+    reason: Annotated[str, typer.Option(help="Stored with the decision; --declare-gap and --position need it.")] = "",
     tables: Annotated[
         list[str] | None, typer.Option("--table", help="With --snapshot: read only these tables; the others are held.")
     ] = None,
@@ -147,9 +147,7 @@ def close_gap(
 
 def swap(
     table: Annotated[str, typer.Argument(help="OWNER.TABLE", callback=check_table_name)],
-    shadow: Annotated[
-        str | None, typer.Option("--shadow", help="The whole copy, as `redolake backfill --target copy` names it.")
-    ] = None,
+    shadow: Annotated[str | None, typer.Option("--shadow", help="The whole copy, as a backfill to `copy` names it.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Put back what the last swap of the table has replaced.")] = False,
     execute: Annotated[bool, typer.Option("--execute", help="Swap; default: show what that takes.")] = False,
     reason: Annotated[str, typer.Option(help="Stored with the commit; --execute needs it.")] = "",

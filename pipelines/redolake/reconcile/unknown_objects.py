@@ -42,8 +42,8 @@ def find_unknown_object(
     return SchemaConflict(
         f"the redo has {one.changes} change(s) of {which}, SCN {one.first} to {one.last}, that no reading of the dictionary "
         "knows and no DDL shows to be of another table: perhaps a partition of this table that was created and ended meanwhile",
-        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
-        "same rows",
+        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; to resume it would stop at the same "
+        "rows",
         table=table,
         scn=one.first,
         policy="unknown_ddl",
