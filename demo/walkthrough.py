@@ -80,8 +80,8 @@ class Walkthrough:
             self.wait_for("the stand-in listens", (services.folder / "standin.port").exists, 60)
         workload = self.start("workload", services.workload_command(LONGEST_WORKLOAD_SECONDS, self.rate))
         self.say(f"the workload creates {len(pipeline.tables)} tables on {services.pdb_dsn} and changes their rows")
-        self.wait_for("redolake doctor finds no error", lambda: doctor_finds_no_error(pipeline))
-        self.say("redolake doctor finds no error")
+        self.wait_for("`redolake doctor` finds no error", lambda: doctor_finds_no_error(pipeline))
+        self.say("`redolake doctor` finds no error")
         return workload
 
     def wait_for_airflow(self) -> AirflowApi:

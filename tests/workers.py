@@ -94,6 +94,7 @@ SLOW = (
     "tests/integration/test_follow.py",
     "tests/integration/test_container_identity.py",
     "tests/integration/test_recover.py",
+    "tests/integration/test_cures_as_printed.py",
     "tests/integration/test_resnapshot.py",
     "tests/integration/test_schemas.py",
     "tests/integration/test_truncate_cascade.py",

@@ -171,12 +171,12 @@ class Testbed:
         found = steps.recheck_redo_loss(self.pipeline, self.source)
         if found.error is not None:
             raise Terminal(f"redo is still lost: {found.error.what}", cure=REPORT_BUG)
-        self.say("redolake recover --restored: no redo is lost any more")
+        self.say("`redolake recover --restored`: no redo is lost any more")
         self.catch_up()
 
     def recover_with_snapshot(self) -> None:
-        """Run `redolake recover --snapshot`, the choice when the redo has no backup."""
-        self.say("redolake recover --snapshot")
+        """Run `redolake recover --snapshot --yes`, the choice when the redo has no backup."""
+        self.say("redolake recover --snapshot --yes")
         steps.recover_redo_loss(
             self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._say_redolake
         )

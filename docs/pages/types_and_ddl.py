@@ -6,6 +6,8 @@ what the DDL makes of the table's columns, and know nothing of the target's type
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args, get_type_hints
@@ -20,7 +22,7 @@ from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
 from redolake.values.table import OracleType, Part, TableId
 from tests.tables.table_kinds import KINDS
-from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
+from tests.unit.schema.ddl_golden import FOLDER, ORDERS, Case, read_cases, row
 
 SHORT = """\
 # Types and DDL
@@ -103,9 +105,65 @@ LONG = """\
 All statements start from `SHOP.ORDERS (ID NUMBER(10), CUSTOMER VARCHAR2(40), AMOUNT NUMBER(12,2), "Mixed Case" DATE)` with primary key `ID`.
 A *held* table stops before the statement; `redolake snapshot TABLE --replace` continues with the table as it is now.
 
+## What holds, and why it has to
+
+| Statement | Cases | Why the table cannot go on |
+|---|---|---|
+"""
+CASES = """
+## All cases
+
 | Case | Statement | Outcome |
 |---|---|---|
 """
+# Each held case has a reason here: the first whose expression is in its outcome. Without one, the page is not written.
+REASONS = {
+    "adds, drops or disables the primary key, or lets its column be NULL": (
+        "primary key|of the key may become NULL",
+        "the key says which row a change is of; rows of before the statement may have no such key, or one key several times",
+    ),
+    "NOLOGGING, of the table or of its large objects": (
+        "NOLOGGING|nologging|filesystem_like",
+        "rows may be written that no redo has",
+    ),
+    "hybrid columnar compression, at once or by a policy": (
+        "columnar",
+        "an updated row gets another ROWID, by which redo without the whole row, and what undoes it, is found",
+    ),
+    "adds a column whose values in older rows Oracle computes": (
+        "DEFAULT of|identity column",
+        "no redo has these values; `on_ddl: computed_default` reads them again",
+    ),
+    "narrows a type, or changes it to one of another kind": (
+        "narrows the type|rewrite the values|^MODIFY of",
+        "Oracle may rewrite older rows, and no redo shows how; `on_ddl: narrow` says that no value is changed",
+    ),
+    "adds a column of a type that is not captured, or whose values come from elsewhere": (
+        "'(mdsys|vector|long|domain)'",
+        "how many columns that adds to the segment, and what older rows have there, is not known; see `unsupported_columns`",
+    ),
+    "removes rows or exchanges them: TRUNCATE, partitions, INCLUDING ROWS": (
+        "removed rows|removed all rows|removes rows|EXCHANGE|including|external partition|'partition' on|rows of all tables",
+        "the redo does not have these rows; `on_ddl: truncate` and `drop_partition` decide for most",
+    ),
+    "drops, renames or creates the table again, or is of another object of the name": (
+        "was dropped|were dropped|was renamed|created again|PURGE|names (SHOP|OTHER)|CREATE that",
+        "which table the name means later is a person's to say: `on_ddl: drop_table`, `recreate`, `renamed_to`",
+    ),
+    "may stop partway, or may have done nothing": (
+        "'(checkpoint|not)'",
+        "the text does not say which columns the table has afterwards",
+    ),
+    "contradicts the columns that are known": (
+        "which the version of SCN|adds column",
+        "redo or dictionary are not what they seem: something was missed",
+    ),
+    "hidden columns, objects, partitioning of a whole table": (
+        "hidden columns|UPGRADE|MODIFY PARTITION that",
+        "the segment's columns, or all objects of the table, are others afterwards",
+    ),
+    "any other text, also one that is none of Oracle's statements": ("not understood|cannot be read", "nothing is known of it"),
+}
 TYPES = (
     OracleType("NUMBER", precision=10, scale=2),
     OracleType("NUMBER", precision=38, scale=0),
@@ -382,14 +440,16 @@ def agreed(title: str, statements: tuple[str, ...]) -> str:
 
 
 def long_page() -> str:
-    return LONG + "\n".join(case_rows()) + "\n"
+    cases = [(case, outcome(case.sql)) for file in sorted(FOLDER.glob("*.sql")) for case in read_cases(file)]
+    whys = [done.removeprefix("held: ") for _, done in cases if done.startswith("held: ")]
+    held = Counter(next(what for what, (pattern, _) in REASONS.items() if re.search(pattern, why)) for why in whys)
+    reasons = [f"| {what} | {held[what]} | {why} |" for what, (_, why) in REASONS.items() if held[what]]
+    return LONG + "\n".join(reasons) + "\n" + CASES + "\n".join(case_row(case, done) for case, done in cases) + "\n"
 
 
-def case_rows() -> Iterator[str]:
-    for file in sorted(FOLDER.glob("*.sql")):
-        for case in read_cases(file):
-            statement = " ".join(case.sql.split()).replace("|", "\\|")
-            yield f"| {case.title} | `{statement}` | {outcome(case.sql)} |"
+def case_row(case: Case, done: str) -> str:
+    statement = " ".join(case.sql.split()).replace("|", "\\|")
+    return f"| {case.title} | `{statement}` | {done} |"
 
 
 def outcome(sql: str, policies: DdlPolicies = DEFAULT_POLICIES) -> str:

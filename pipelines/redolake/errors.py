@@ -231,7 +231,7 @@ class PdbChanged(RedoLost):
     """The pluggable database is not the one that was captured: it alone was set back (FLASHBACK PLUGGABLE DATABASE,
     point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
 
-    Run `redolake recover -p PIPELINE --snapshot`, which reads all tables again, or connect to the PDB that was captured.
+    Run `redolake recover -p PIPELINE --snapshot --yes`, which reads all tables again, or connect to the PDB that was captured.
     """
 
 
@@ -239,8 +239,8 @@ class EncodingChanged(PdbChanged):
     """The character set, the national character set or DBTIMEZONE of the database is another one than the one in which its
     redo was captured: internal bytes and texts of the redo would be read wrongly. The redo does not show the change.
 
-    Run `redolake recover -p PIPELINE --snapshot`, which reads all tables again and records the new settings, or connect to the
-    database that was captured.
+    Run `redolake recover -p PIPELINE --snapshot --yes`, which reads all tables again and records the new settings, or connect
+    to the database that was captured.
     """
 
 
@@ -280,8 +280,8 @@ class NoDictionaryInRedo(Terminal):
 class LandingConflict(Terminal):
     """A file of the landing is not the one that belongs at that path: another run wrote it, or the plan is outdated.
 
-    Plan again with a new run. If the message names other rows for the same window, mine it again with `redolake remine`
-    and send the difference.
+    Plan again with a new run. If the message names other rows for the same window, mine it again with `redolake remine
+    WINDOW` and send the difference.
     """
 
 
@@ -420,8 +420,8 @@ class SchemaConflict(Terminal):
     """A DDL statement, a column type or a difference between redo and dictionary that Redolake does not follow.
 
     Run `redolake snapshot OWNER.TABLE --replace` to continue with the table as it is now, or take it out of `tables`. The cure
-    also names the settings and the `redolake resume --ddl` that answer a DDL. Where the text says that Delta has the table up
-    to an SCN, the change was found late, and readers may have seen wrong rows since.
+    also names the settings, and the choices of `resume --ddl`, that answer a DDL. Where the text says that Delta has the table
+    up to an SCN, the change was found late, and readers may have seen wrong rows since.
     """
 
 
@@ -438,9 +438,9 @@ class QuarantineInTheWay(Terminal):
     type of the key, values that are read again, or more changes of these keys than one batch looks at. Or a copy of the table
     begins before a retry, and would bring the older rows back.
 
-    Run `redolake quarantine retry OWNER.TABLE`, which reads the rows again, and `redolake resume OWNER.TABLE`. Where the
-    database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`. Make a copy that
-    begins after the retry.
+    Run `redolake quarantine retry OWNER.TABLE --execute --reason TEXT`, which reads the rows again, and `redolake resume OWNER.TABLE`.
+    Where the database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`. Make a
+    copy that begins after the retry.
     """
 
 

@@ -63,7 +63,10 @@ def test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo(tmp_
             cursor.execute("INSERT INTO parts VALUES (9, 'open', 9, NULL, 9)")
             caught_up(shop, narrow, spark)
             (edit,) = steps.plan_edit(wide).edits
-            assert ("captures PLACE, BORN" in edit.what, "`redolake fill-columns SHOP.PARTS`" in edit.cure) == (True, True)
+            assert (
+                "captures PLACE, BORN" in edit.what,
+                "`redolake fill-columns SHOP.PARTS --execute --reason TEXT`" in edit.cure,
+            ) == (True, True)
             shop.run_sql("UPDATE parts SET place = 'later' WHERE id = 1", "INSERT INTO parts VALUES (7, 'new', 7, NULL, 7)")
             long_one.commit()
         caught_up(shop, wide, spark)
@@ -152,7 +155,7 @@ def test_columns_of_a_mapped_table_are_filled_as_its_mapping_makes_them(
             cursor.execute("INSERT INTO parts VALUES (9, 'secret 9', 'open', 9, 'EU', 'n')")
             caught_up(shop, narrow, spark)
             (edit,) = steps.plan_edit(wide).edits
-            assert "`redolake fill-columns SHOP.PARTS`" in edit.cure
+            assert "`redolake fill-columns SHOP.PARTS --execute --reason TEXT`" in edit.cure
             shop.run_sql("UPDATE parts SET region = 'EU' WHERE id = 7", "UPDATE parts SET region = 'US' WHERE id = 1")
             long_one.commit()
         caught_up(shop, wide, spark)

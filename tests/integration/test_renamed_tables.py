@@ -339,6 +339,40 @@ def test_two_tables_by_pattern_that_exchange_their_names_go_on_once_their_names_
     assert rows(lake, edited, "other") == {1: "other", 3: "of other"}
 
 
+def test_a_table_that_takes_the_place_of_another_goes_on_by_each_cure_that_is_printed(shop: Shop, lake: PlainLake) -> None:
+    """Blue and green under one pattern: `items` is renamed away, and `items_new` to its name. Redo names the objects."""
+    with_tables(shop, "items", "items_new")
+    pipeline = shop.pipeline(tables=["SHOP.ITEM*"], new_tables="capture")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    early = shop.pipeline(tables=["SHOP.ITEMS_NEW", {"table": "SHOP.ITEMS", "renamed_to": "SHOP.ITEMS_OLD"}])
+    (found,) = [one for one in steps.run_doctor(early, shop.params) if one.severity == "error" and one.subject == "SHOP.ITEMS"]
+    assert "its `renamed_to` names no table" in found.what
+    assert "until the table is renamed" in found.cure
+    shop.run_sql("RENAME items TO items_old", "RENAME items_new TO items")
+    insert(shop, "items", 2, "green")
+    insert(shop, "items_old", 2, "blue")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert list(held(pipeline)) == ["SHOP.ITEMS"]
+    assert rows(lake, pipeline, "items_new") == {1: "items_new", 2: "green"}
+    cure = str(steps.read_status(pipeline).tables[0].cure)
+    assert "(`table: SHOP.ITEMS, renamed_to: SHOP.ITEMS_OLD`)" in cure
+    assert "once no other entry of `tables` has it" in cure
+    with pytest.raises(ConfigurationError, match=r"is the table that SHOP\.ITEMS_NEW was") as doubled:
+        steps.take_snapshot(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="no Spark", replace=True)
+    assert "`!SHOP.ITEMS_NEW`" in doubled.value.cure
+    edited = shop.pipeline(tables=["SHOP.ITEM*", "!SHOP.ITEMS_NEW"], new_tables="capture")
+    steps.take_snapshot(edited, ["SHOP.ITEMS"], source=shop.params, spark="no Spark", replace=True)
+    insert(shop, "items", 3, "green")
+    insert(shop, "items_old", 3, "blue")
+    caught_up(shop, edited, "no Spark")
+    steps.take_snapshot(edited, source=shop.params, spark="no Spark")
+
+    assert held(edited) == {}
+    assert rows(lake, edited, "items") == {1: "items_new", 2: "green", 3: "green"}
+    assert rows(lake, edited, "items_old") == {1: "items", 2: "blue", 3: "blue"}
+
+
 def test_the_new_name_as_a_second_entry_is_refused(shop: Shop, lake: PlainLake) -> None:
     """Redo names the object, which both entries would have."""
     pipeline = with_tables(shop, "items")

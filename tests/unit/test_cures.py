@@ -1,4 +1,7 @@
-"""Each error has a cure, and a test that does the cure from the state in which it is printed; or a reason why there is none."""
+"""Each error has a cure, and a test that does the cure from the state in which it is printed; or a reason why there is none.
+
+tests/unit/test_printed_commands.py reads all printed commands, and tests/integration/test_cures_as_printed.py runs some.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ import yaml
 from demo.scenarios import SCENARIOS
 from docs.pages.cli import walk
 from redolake import errors
-from redolake.cli import app
 from redolake.config import parse_configuration
 from redolake.errors import RedolakeError, Terminal, Transient
 from redolake.land import layout
@@ -86,30 +85,6 @@ def test_every_error_code_has_its_entry(code: str) -> None:
     entry = page.partition(f"### {code}\n")[2].partition("\n### ")[0]
 
     assert "**Do this:** " in entry
-
-
-def command_options() -> dict[str, set[str]]:
-    """Return each command of `redolake` with its options."""
-    commands = walk(typer.main.get_command(app), "redolake")
-    return {name: {"--help", *(o for p in command.params for o in (*p.opts, *p.secondary_opts))} for name, command in commands}
-
-
-def named_commands(page: Path) -> Iterator[tuple[str, set[str]]]:
-    """Yield the `redolake` commands in the page's code, each with its options."""
-    code = re.findall(r"`([^`\n]+)`|^ *((?:redolake|\.venv).+)$", page.read_text(), re.MULTILINE)
-    for part in (inline or line for inline, line in code):
-        for name, rest in re.findall(
-            r"\b(redolake (?:tx |schema |spark |quarantine |history )?[a-z][a-z-]+)((?: [^#&;>]*)?)", part
-        ):
-            yield name, set(re.findall(r"--[a-z0-9-]+", rest))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_named_command_has_the_named_options(page: Path) -> None:
-    known = command_options()
-
-    unknown = [(name, options - known.get(name, set())) for name, options in named_commands(page)]
-    assert [(name, left) for name, left in unknown if name not in known or left] == []
 
 
 STANDIN = (ROOT / "docs" / "standin.md").read_text()

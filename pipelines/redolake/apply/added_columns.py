@@ -93,8 +93,8 @@ def check_rows(joined: DataFrame, task: SnapshotTask, read: int) -> None:
         raise Terminal(
             f"the table has {found['live']} rows, the source has {read} for it AS OF SCN {task.scn}, and {found['read']} of "
             "these have the same key: the columns of the others would have no values",
-            cure=f"run `redolake verify {task.table}` and `redolake repair {task.table}` with the old columns, then fill the "
-            f"new ones again; or `redolake snapshot {task.table} --replace`",
+            cure=f"run `redolake verify {task.table}` and `redolake repair {task.table} --execute --reason TEXT` with the old "
+            f"columns, then fill the new ones again; or `redolake snapshot {task.table} --replace`",
             table=task.table,
         )
 

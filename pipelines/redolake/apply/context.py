@@ -40,6 +40,7 @@ class ApplyContext:
     check_lake: Callable[[], None] = allow  # called before a table is held; raises when the lake as a whole cannot be used
     origin: str = ""
     kept: KeptRows = field(default_factory=KeptRows)
+    has_neighbours: bool = False  # other pipelines in the lake or around it, whose tables may lie inside or around these
     lease: int | None = None  # under which the batch writes
     # How many merged changes the row accounts have under another term than they were counted under before anything was merged:
     # by table, that term, the right one, and the window, as TableWork has it.

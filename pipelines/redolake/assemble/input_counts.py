@@ -82,7 +82,8 @@ def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
     if total("nameless"):
         raise RedoNotUnderstood(
             f"{total('nameless')} change rows have neither the name nor the number of their object",
-            cure="find the window's name with `redolake windows --output json`, and mine it again with `redolake remine`",
+            cure="find the window's name with `redolake windows --output json`, and mine it again: "
+            "`redolake remine WINDOW --replace`",
             scns=scns,
         )
     of_tables = [group for group in groups if group["table_number"] is not None]

@@ -84,7 +84,7 @@ def history_text(found: HistoryFact) -> str:
 
 def show_details(status: Status) -> None:
     if status.lacks_ledger:
-        print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
+        print_alert(f"The ledger is empty, and the landing is not\n  do this: `redolake run -p {status.pipeline}` rebuilds it")
     show_held(status.tables)
     rows = [(w.to_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("to SCN", "state", "logs", "rows", "ends, UTC"), rows, ("to SCN",))

@@ -69,7 +69,7 @@ def views(
         typer.Option(
             "--as-of",
             metavar="MOMENT",
-            help="Let each view have its table's version of one SCN: a moment as in `redolake read`.",
+            help="Let each view have its table's version of one SCN: a moment as `read` takes it.",
         ),
     ] = None,
     history: Annotated[

@@ -38,7 +38,7 @@ def recover(
         int | None, typer.Option("--to-scn", help="End of the gap; default: the SCN from which no redo is missing.")
     ] = None,
     position: Annotated[int | None, typer.Option("--position", help="Continue from this SCN; it is checked.")] = None,
-    reason: Annotated[str, typer.Option(help="Stored with the decision.")] = "",
+    reason: Annotated[str, typer.Option(help="Stored with the decision; --declare-gap and --position need it.")] = "",
     tables: Annotated[
         list[str] | None, typer.Option("--table", help="With --snapshot: read only these tables; the others are held.")
     ] = None,

@@ -17,7 +17,6 @@ from redolake.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
-    check_table_names,
     chosen_pipeline,
     report_errors,
     select_pipeline,
@@ -108,7 +107,7 @@ def migration_text(found: LedgerMigration) -> Text:
     for line in found.migrations:
         text.append(f"  {line.version} {line.what}\n")
     if not found.done:
-        text.append("  do this: redolake migrate, once nothing writes\n", style="dim")
+        text.append("  do this: `redolake migrate`, once nothing writes\n", style="dim")
     text.rstrip()
     return text
 
@@ -173,7 +172,7 @@ def setup_sql(
     container: Annotated[str | None, typer.Option(help="The PDB with the tables; default: the pipeline's.")] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(help="OWNER.TABLE, may be repeated; default: the pipeline's tables.", callback=check_table_names),
+        typer.Option(help="OWNER.TABLE or a pattern, as in `tables`; may be repeated. Default: the pipeline's tables."),
     ] = None,
     key_logging: Annotated[
         KeyLogging | None,

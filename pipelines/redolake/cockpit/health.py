@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from redolake.cockpit.texts import clock, count, plural
 from redolake.cockpit.values import FAULT_TONES, TONES, Fault, Health, Latency, OpenGap, State, TableLine, Tone, worst
 from redolake.cockpit.window_account import account_difference
+from redolake.errors import in_shell
 from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, SnapshotFact, StreamsFact
@@ -258,16 +259,16 @@ def gaps_of(captured: Sequence[TableLine]) -> list[OpenGap]:
 def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, tuple[str, ...]]) -> Iterator[str]:
     """Yield what to do for each kind of fault."""
     for fault, names in faults.items():
-        table, p = names[0], f"-p {pipeline}"
+        table, p = in_shell(names[0]), f"-p {pipeline}"
         if fault == "differs":
-            yield f"Repair {named(names)}: start {pipeline}_mend, or run `redolake repair {table} {p} --reason TEXT --execute`."
+            yield f"Repair {named(names)}: start {pipeline}_mend, or run `redolake repair {table} {p} --execute --reason TEXT`."
         elif fault == "history differs":
-            yield f"Make the history of {named(names)} again: `redolake history rebuild {table} {p}`."
+            yield f"Make the history of {named(names)} again: `redolake history rebuild {table} {p} --execute --yes`."
         elif fault == "gap":
             gaps = gaps_of(captured)
             each = "" if len(gaps) == 1 else f" {gaps[0].first_scn}"
             names = tuple(table.name for table in captured if table.gaps and table.state == "live") or names
-            again = f"`redolake snapshot {names[0]} {p} --replace`"
+            again = f"`redolake snapshot {in_shell(names[0])} {p} --replace`"
             yield f"Close the gap from restored logs: `redolake close-gap{each} {p}` shows how."
             yield f"Or read {named(names)} again: {again}."
         elif fault == "dropped":

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from redolake.cockpit import actions, texts
 from redolake.cockpit.timeline import timeline_of
 from redolake.cockpit.values import WORST_FIRST, HistoryLine, Overview, Proof, WindowLine
+from redolake.errors import in_shell
 from redolake.records.proofs import ProvedHistory
 from redolake.values import amounts
 
@@ -63,6 +64,7 @@ def environment() -> Environment:
         "history": history_text,
         "account": account_text,
         "prose": prose,
+        "shell": in_shell,
     }
     made.policies["json.dumps_kwargs"] = {"default": _plain, "sort_keys": True}
     return made

@@ -242,8 +242,9 @@ class TableShape(ShapeSettings):
         description="how columns are stored where the default does not suit: `string` keeps every value as text; "
         "NUMBER: `integer`, `decimal(p,s)`, and without precision the scale of DECIMAL(38, scale); FLOAT: `double`, "
         "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`; texts with bytes that are no "
-        "characters: `replace`, `binary`. Or `{type, expression, comment}`: with `expression`, Spark SQL over the row's "
-        "columns, `type` is a type of Spark; `injective: true` says of a column of the key that no two keys become one",
+        "characters: `replace`, `binary`. No column of `key`, `partition_by` or `cluster_by` may have `truncate` or `replace`. "
+        "Or `{type, expression, comment}`: with `expression`, Spark SQL over the row's columns, `type` is a type of Spark; "
+        "`injective: true` says of a column of the key that no two keys become one",
     )
     column_order: tuple[str, ...] = Field((), description="names in the lake with which its columns begin")
     where: Expression | None = Field(None, description="the rows that the lake shall have: a condition of Spark SQL")

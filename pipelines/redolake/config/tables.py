@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from redolake.config.mapping import ColumnSetting, KeySource, TableShape
+from redolake.config.mapping import ColumnSetting, KeySource, TableShape, of_column
 from redolake.config.on_error import OnError, refuse_unsound
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.config.snapshot import SnapshotSettings
@@ -23,6 +23,7 @@ from redolake.config.values import (
 )
 from redolake.host.paths import segment, unfit_target
 from redolake.values.history import HistoryKind
+from redolake.values.lake_rules import MERGING_RULES
 from redolake.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from redolake.values.table_pattern import TablePattern, is_pattern
 from redolake.values.target_options import Deletes, MetadataName, Names, Readers
@@ -145,6 +146,17 @@ class TableSettings(TableShape):
             )
         if gone:
             raise ValueError(f"`exclude_columns` names {', '.join(gone)}, which is part of the `key`: rows need their key")
+        return self
+
+    @model_validator(mode="after")
+    def values_are_kept(self) -> Self:
+        """Refuse a rule that makes one value of two where rows are found by the value; doctor does for a primary key."""
+        for setting in ("key", "partition_by", "cluster_by"):
+            names = self.key_policy.columns if setting == "key" else getattr(self, setting)
+            for name in names:
+                if (rule := of_column(self.rules, name)) in MERGING_RULES:
+                    why = f"has the rule `{rule}`, after which two values may be one, and `{setting}` names it"
+                    raise ValueError(f"{name} {why}: declare `string` or `binary`, or remove the rule")
         return self
 
     @property

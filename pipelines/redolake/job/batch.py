@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from redolake.apply.delta.create import create_shadow
+from redolake.apply.delta.nested import has_neighbours
 from redolake.apply.delta.target import DeltaTarget
 from redolake.apply.spark.kept import let_go
 from redolake.apply.spark.session import plan_for_few_rows
@@ -99,7 +100,7 @@ def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_comm
     usable = partial(check_usable, spec.lake)
     return ApplyContext(
         spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin,
-        lease=spec.lease,
+        lease=spec.lease, has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from redolake.errors import in_shell
 from redolake.land import layout
 from redolake.values.table import TableId
 
@@ -52,8 +53,9 @@ def begin_again(mark: str = "its file in _redolake/") -> str:
 
 def load_again(manifest: str, tables: Iterable[TableId]) -> str:
     """Return the cure of a load; `tables` is empty where no file says which it loaded."""
-    names = " ".join(map(str, tables)) or "TABLES, those that it loaded,"
-    return f"restore the file, or remove {manifest} and run `redolake snapshot {names} --replace`"
+    names = " ".join(in_shell(str(table)) for table in tables)
+    what = f"`redolake snapshot {names or 'TABLES'} --replace`" + ("" if names else " with those that it loaded")
+    return f"restore the file, or remove {manifest} and run {what}"
 
 
 def drop_again(file: str, *, is_known: bool) -> str:

@@ -105,7 +105,11 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
         )
         if text
     )
-    fill = f"`redolake fill-columns {version.table}` reads these alone, where it can; " if missing and not out else ""
+    fill = (
+        f"`redolake fill-columns {version.table} --execute --reason TEXT` reads these alone, where it can; "
+        if missing and not out
+        else ""
+    )
     return SchemaConflict(
         f"pipelines.yml {what}",
         cure=f"{fill}`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "

@@ -69,7 +69,7 @@ def hold_missing(table: BatchedTable) -> HoldAt | None:
     name = table.entry.table
     for window in table.windows:
         if window.end_position.plus(-1) > table.entry.position and str(name) not in window.tables:
-            cure = f"`redolake snapshot {name} --replace` reads the table again"
+            cure = f"`redolake snapshot {name.in_command} --replace` reads the table again"
             error = SchemaConflict("a window was landed without the table", cure=cure, window=window.name)
             return HoldAt(window.start, error.as_dict())
     return None

@@ -350,7 +350,11 @@ def mapping_conflict(pipeline: Pipeline, first: TableVersion) -> SchemaConflict 
         return None
     joins = find_joins(first, replace(first, mapping=wanted), pipeline.target_options(first.table))
     can_fill = joins.all and not problems
-    fill = f"`redolake fill-columns {first.table}` reads these columns alone, where it can; " if can_fill else ""
+    fill = (
+        f"`redolake fill-columns {first.table} --execute --reason TEXT` reads these columns alone, where it can; "
+        if can_fill
+        else ""
+    )
     again = f"`redolake snapshot {first.table} --replace` reads it again as pipelines.yml says now"
     return SchemaConflict(
         f"pipelines.yml maps the table in another way than it was read: {what}",

@@ -45,7 +45,7 @@ def transactions(context: PipelineContext) -> Iterator[Need]:
     if oldest is not None:
         parked = any(part.part.key == oldest.key for part in last.parked)
         what = f"transaction {oldest.xid} of container {oldest.con_id} is open since SCN {oldest.start_scn}, {oldest.rows} rows"
-        cure = "wait until it ends, or `redolake tx drop` it"
+        cure = f"wait until it ends, or drop it: `redolake tx drop {oldest.xid} --execute --reason TEXT --yes`"
         yield Need(ChainPosition(last.resetlogs_id, oldest.start_scn), what + (", parked" if parked else ""), cure)
 
 
@@ -57,7 +57,7 @@ def tables_behind(context: PipelineContext) -> Iterator[Need]:
         if end is None or entry.table not in context.pipeline.by_id:
             continue
         if entry.state == "held":
-            cure = f"`redolake resume {entry.table}`, or `redolake snapshot {entry.table} --replace`"
+            cure = f"`redolake resume {entry.table.in_command}`, or `redolake snapshot {entry.table.in_command} --replace`"
             yield Need(end, f"{entry.table} is held and complete to SCN {entry.complete_to_scn}", cure)
         elif last is not None and end < last.end_position:
             yield Need(end, f"{entry.table} lags, complete to SCN {entry.complete_to_scn}", "let apply catch it up")
@@ -70,7 +70,7 @@ def snapshots_under_way(context: PipelineContext) -> Iterator[Need]:
         for entry, begun in zip(entries, pool.map(lambda one: begun_snapshot(context, one), entries), strict=True):
             if begun is not None:
                 what = f"a snapshot of {entry.table} AS OF SCN {begun.scn} was begun and is not loaded"
-                yield Need(begun.plus(1), what, f"let it end, or run `redolake snapshot {entry.table}` again")
+                yield Need(begun.plus(1), what, f"let it end, or run `redolake snapshot {entry.table.in_command}` again")
 
 
 def begun_snapshot(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:
@@ -111,7 +111,7 @@ def open_gaps(context: PipelineContext) -> Iterator[Need]:
             continue
         first = min((one.start_scn for one in gap.dropped), default=int(gap.start.scn))
         what = f"{lacking[0].table} lacks the declared gap from SCN {gap.start.scn}, which restored logs may close"
-        cure = f"`redolake close-gap`, or `redolake snapshot {lacking[0].table} --replace`"
+        cure = f"`redolake close-gap`, or `redolake snapshot {lacking[0].table.in_command} --replace`"
         yield Need(ChainPosition(gap.start.resetlogs_id, first), what, cure)
 
 

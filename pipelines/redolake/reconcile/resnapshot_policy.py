@@ -83,7 +83,8 @@ def announce(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt 
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
         cure = f"wait, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"
     else:
-        cure = f"wait: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
+        at_once = f"to do it now, run `redolake snapshot {table.in_command} --replace`"
+        cure = f"wait: it is snapshotted again by itself {when}; {at_once}"
     return replace(hold, error={**hold.error, "cure": cure})
 
 
@@ -112,6 +113,6 @@ def restate(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]:
     return {
         **error,
         "what": f"{what}; not snapshotted again by itself: {found.what}",
-        "cure": f"{found.cure}, or run `redolake snapshot {entry.table} --replace`, which has no limits",
+        "cure": f"{found.cure}, or run `redolake snapshot {entry.table.in_command} --replace`, which has no limits",
         "where": {**error.get("where", {}), **where},
     }

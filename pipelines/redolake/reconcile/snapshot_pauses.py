@@ -24,7 +24,7 @@ def pause_now(context: PipelineContext, table: TableId, at: datetime) -> PausedN
     pause, settings = context.landing.chunks.pause_of(table), context.pipeline.snapshot_settings(table)
     if pause is not None:
         what = f"{pause.by} has paused the table's snapshot at {pause.at}"
-        return PausedNow(what, f"run `redolake snapshot {table} --resume`", True)
+        return PausedNow(what, f"run `redolake snapshot {table.in_command} --resume`", True)
     if settings.begins_at(at.hour):
         return None
     return PausedNow(f"chunks are read in the hours {settings.hours_utc} UTC", "run it again within these hours", False)

@@ -25,8 +25,9 @@ def find_doubled(context: PipelineContext, dictionary: Mapping[TableId, Dictiona
         if other != table and other not in dictionary:
             what = f"is the table that {other} was before it was renamed (OBJECT_ID {found.object_id})"
             cure = (
-                f"remove one of the two entries, or write `{{table: {other}, renamed_to: {table}}}` in place of both; where "
-                f"another table is called {other} by now, run `redolake snapshot {other} --replace` first"
+                f"remove one of the two entries (of a pattern's: `!{other}`), or write `{{table: {other}, renamed_to: "
+                f"{table}}}` in place of both; where another table is called {other} by now, run `redolake snapshot "
+                f"{other.in_command} --replace` first"
             )
             yield Finding(str(table), what, cure)
 

@@ -58,7 +58,7 @@ def find_unknown_object(
     return SchemaConflict(
         f"{what} knows and no DDL shows to be of another table: perhaps a partition of this table that was created and ended "
         "meanwhile",
-        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
+        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; to resume it would stop at the "
         "same rows. It is right whoever's rows they are, which a DDL of this table that may have ended a partition leaves open",
         table=table,
         scn=one.first,

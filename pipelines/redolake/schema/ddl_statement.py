@@ -55,7 +55,7 @@ def refusal(
         statement = statement[:300] + " ..."
     return SchemaConflict(
         f"{why}: {statement}",
-        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
+        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; to resume it would stop at the "
         f"same statement{_answers_of(table, policy, answers or ANSWERS[policy])}",
         table=table,
         scn=row.scn,

@@ -205,6 +205,9 @@ def _unknown(table: TableId, probed: ProbeResult) -> Finding:
     if table in probed.special:
         return Finding(str(table), probed.special[table], f"remove {table} from `tables`")
     visible = probed.tables_of_owner.get(table.owner, ())
+    if table.name in visible:
+        what = "its `renamed_to` names no table, or one that this user may not see; its own name is there"
+        return Finding(str(table), what, "correct `renamed_to`, or remove it until the table is renamed")
     near = get_close_matches(table.name, visible, n=3, cutoff=0.6)
     if near:
         cure = "did you mean " + " or ".join(f"{table.owner}.{name}" for name in near) + "?"

@@ -117,7 +117,9 @@ def new_patterns(context: PipelineContext) -> tuple[str, ...]:
 
 def plan_leaving(table: TableId) -> TableEdit:
     what = "is no longer captured; its Delta table stays as it is"
-    return TableEdit(str(table), "leaves", what, f"if you list it again later: `redolake snapshot {table} --replace`")
+    return TableEdit(
+        str(table), "leaves", what, f"if you list it again later: `redolake snapshot {table.in_command} --replace`"
+    )
 
 
 def edit_of(
@@ -132,11 +134,11 @@ def edit_of(
     name = str(table)
     if window is not None:
         what = f"was not listed when window {window} was landed, which has none of its rows"
-        return TableEdit(name, "held", what, f"`redolake snapshot {table} --replace`")
+        return TableEdit(name, "held", what, f"`redolake snapshot {table.in_command} --replace`")
     if entry is None or entry.complete_to_scn is None:
         what = "is new" if entry is None else "has no contents yet"
         once = "" if context.ledger.position() is None else ", after a window with it has landed"
-        return TableEdit(name, "joins", what, f"`redolake snapshot {table}`{once}")
+        return TableEdit(name, "joins", what, f"`redolake snapshot {table.in_command}`{once}")
     conflicts = [] if not known else [
         key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1]),
         key_rule_conflict(context.pipeline, known[-1]), mapping_conflict(context.pipeline, known[0]),
@@ -148,12 +150,11 @@ def edit_of(
         return TableEdit(name, "same", "")
     if (target := context.pipeline.target(table)) != task.target:
         what = f"`target` or `lake` has changed: its contents are in {task.target}, and not in {target}"
-        cure = (
-            f"restore the setting, or move the folder there; or `redolake snapshot {table} --replace`, which leaves it as it is"
-        )
+        instead = f"`redolake snapshot {table.in_command} --replace`, which leaves it as it is"
+        cure = f"restore the setting, or move the folder there; or {instead}"
         return TableEdit(name, "held", what, cure)
     if again := [*rewritten(context, table, task, known)]:
-        cure = f"`redolake snapshot {table} --replace`; or restore the old setting"
+        cure = f"`redolake snapshot {table.in_command} --replace`; or restore the old setting"
         return TableEdit(name, "held", f"{', '.join(again)}: its rows were written otherwise", cure)
     if changed := [*followed_changes(context, table, task, known)]:
         return TableEdit(name, "changes", f"{', '.join(changed)}: the next commit follows")

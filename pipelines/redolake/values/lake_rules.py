@@ -52,6 +52,9 @@ def conflicts(columns: Sequence[LakeColumn], options: TargetOptions, *, has_rowi
     yield from cluster_conflicts(columns, options)
 
 
+MERGING_RULES = (REPLACE, "truncate")  # after which two values may be one
+
+
 def loses_values(type_: OracleType, rule: TypeRule) -> bool:
     """Return whether two values of the type may be one in the lake by the rule. All other rules keep each value, or stop."""
     own = own_rule(rule)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import ClassVar, Literal
 
-from redolake.errors import one_line
+from redolake.errors import in_shell, one_line
 from redolake.values.mapping import OF_LAKE, TableMapping
 from redolake.values.scn import Scn
 
@@ -85,6 +85,11 @@ class TableId:
     def in_sql(self) -> str:
         """The name for a statement that a person may paste: always in double quotes, and on one line."""
         return one_line(f'"{self.owner}"."{self.name}"')
+
+    @property
+    def in_command(self) -> str:
+        """The name as one word of a command line, for a text that is no error's and no finding's."""
+        return in_shell(str(self))
 
     @classmethod
     def parse(cls, text: str) -> TableId:

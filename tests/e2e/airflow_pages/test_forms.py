@@ -219,7 +219,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     ),
     "an unknown table to compare": (
         MATCHED, "verify", {"tables": "SHOP.NOTHING"}, {"tables": ["SHOP.NOTHING"]},
-        "failed", "the table has no contents yet\n  do this: redolake snapshot SHOP.NOTHING",
+        "failed", "the table has no contents yet\n  do this: run `redolake snapshot SHOP.NOTHING`",
     ),
     "tables without contents": (
         NAMED, "verify", {}, {"tables": []}, "failed", "SHOP.STOCK: NOT COMPARED, Terminal: the table has no contents yet",

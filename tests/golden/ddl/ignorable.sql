@@ -466,3 +466,35 @@ flashback table shop.customers, shop.orders to restore point before_load enable 
 -- a state that is not understood
 flashback table orders to yesterday
 --> refused: DDL that is not understood from 'to' on
+
+-- a large object's segment shrunk, in which no row of the table lies
+alter table orders modify lob (note) (shrink space cascade)
+--> unchanged
+
+-- a large object's extents
+alter table orders modify lob (note) (allocate extent (size 1m) deallocate unused keep 1m)
+--> unchanged
+
+-- the objects of an array that are stored apart
+alter table orders modify varray lines (cache pctversion 10)
+--> unchanged
+
+-- the objects of an array without logging
+alter table orders modify varray lines (nocache nologging)
+--> refused: DDL that is not understood from 'nologging' on
+
+-- a large object whose contents are not logged
+alter table orders modify lob (note) (nocache filesystem_like_logging)
+--> refused: DDL that is not understood from 'filesystem_like_logging' on
+
+-- in memory no longer as text
+alter table orders no inmemory text (customer)
+--> unchanged
+
+-- a period of validity may add hidden columns
+alter table orders add period for valid
+--> refused: ADD PERIOD may add hidden columns, which redo of later rows contains
+
+-- the data of older versions of a type rewritten
+alter table orders upgrade including data
+--> refused: UPGRADE rewrites the objects in the rows

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from redolake.apply.delta.nested import check_not_nested
+from redolake.apply.delta.nested import check_not_nested, has_neighbours
+from redolake.apply.delta.target import DeltaTarget
 from redolake.errors import FolderTaken
 from redolake.values.table import TableId
 
@@ -54,3 +57,43 @@ def test_tables_beside_each_other_and_what_vacuum_passes_over_are_fine(tmp_path:
 
     check_not_nested(mine, TABLE)
     check_not_nested(str(tmp_path / "lake" / "new"), TABLE)
+
+
+MARK = "_redolake/mine.json"
+
+
+def marked(lake: Path, pipeline: str) -> Path:
+    (lake / "_redolake").mkdir(parents=True, exist_ok=True)
+    (lake / "_redolake" / f"{pipeline}.json").write_text("{}")
+    return lake
+
+
+@pytest.mark.parametrize("other", [".", "..", "../../.."])
+def test_another_pipeline_in_the_lake_or_around_it_is_known_by_its_mark(tmp_path: Path, other: str) -> None:
+    lake = marked(tmp_path / "a" / "b" / "lake", "mine")
+    (lake / "_redolake" / "write-test-1").write_text("")
+    assert not has_neighbours(str(lake), MARK)
+    marked((lake / other).resolve(), "other")
+
+    assert has_neighbours(str(lake), MARK)
+    assert has_neighbours(f"file://{lake}/", MARK)
+
+
+def test_the_same_mark_around_the_lake_is_that_of_another_pipeline_of_the_name(tmp_path: Path) -> None:
+    lake = marked(marked(tmp_path, "mine") / "lake", "mine")
+
+    assert has_neighbours(str(lake), MARK)
+
+
+def test_a_batch_asks_for_nested_folders_only_beside_another_pipeline(tmp_path: Path) -> None:
+    path = delta(Path(delta(tmp_path / "t")) / "inner", "mine")
+    task: Any = SimpleNamespace(table=TABLE, target=path, app_id="", versions=[SimpleNamespace(object_id=7)])
+    target: Any = SimpleNamespace(log=None)
+
+    def ask(has: bool) -> None:
+        context: Any = SimpleNamespace(origin="", has_neighbours=has)
+        DeltaTarget.check_owner(target, context, task)
+
+    ask(False)
+    with pytest.raises(FolderTaken, match="lies inside that of SHOP"):
+        ask(True)

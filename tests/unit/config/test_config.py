@@ -162,6 +162,18 @@ WRONG = {
         GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude_columns: [c*]"),
         "`exclude_columns` names CODE",
     ),
+    "a rule after which two keys may be one": (
+        GOOD.replace("columns: {TOTAL: string", "key: [CODE, AT], columns: {AT: truncate, CODE: string"),
+        "AT has the rule `truncate`, after which two values may be one, and `key` names it",
+    ),
+    "a rule after which two partitions may be one": (
+        GOOD.replace("columns: {", "partition_by: [DAY], columns: {day: {type: truncate, comment: d}, "),
+        "DAY has the rule `truncate`, after which two values may be one, and `partition_by` names it",
+    ),
+    "a rule after which two texts may be one, of tables by pattern": (
+        GOOD + "      - {match: SHOP.T*, cluster_by: [CODE], columns: {CODE: replace}}\n",
+        "CODE has the rule `replace`, after which two values may be one, and `cluster_by` names it",
+    ),
     "large objects of the redo, which names rows by their key, in a table keyed by ROWID": (
         GOOD.replace("target: mixed", "target: mixed, key: rowid, large_objects: redo"),
         "`large_objects: redo` needs a key",

@@ -258,7 +258,9 @@ def test_only_what_new_columns_are_made_of_is_read_for_them(
     assert mapping_conflict(pipeline(wanted, **KEYED), version) is None, "the next run compares it with its own ids"
     conflict = mapping_conflict(pipeline(wanted, **KEYED), has)
     assert conflict is not None
-    assert conflict.cure.startswith(f"`redolake fill-columns {T}` reads these columns alone, where it can; ")
+    assert conflict.cure.startswith(
+        f"`redolake fill-columns {T} --execute --reason TEXT` reads these columns alone, where it can; "
+    )
 
 
 @pytest.mark.parametrize(

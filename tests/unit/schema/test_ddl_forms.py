@@ -41,7 +41,7 @@ def test_a_refusal_names_the_statement_its_scn_and_the_cure():
         "table SHOP.ORDERS",
         "scn 4711",
         "`redolake snapshot SHOP.ORDERS --replace`",
-        "`redolake resume` would stop at the same statement",
+        "to resume it would stop at the same statement",
     ):
         assert part in text
 

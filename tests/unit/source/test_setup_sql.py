@@ -251,3 +251,26 @@ def test_the_script_says_what_any_table_means() -> None:
 
     assert "reads EVERY table of EVERY schema" in text
     assert "ANY TABLE" not in script(patterns=(TablePattern.parse("SHOP.*"),), grants=Grants.table)
+
+
+@pytest.mark.parametrize("given", ["APP.*", "APP./ORDERS_[0-9]+/", "app.order?"])
+def test_a_pattern_of_the_command_is_a_pattern_of_the_script(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["setup-sql", "--table", given, "--table", "APP.ITEMS", "--table", "!APP.OLD*"])
+
+    expected = script(
+        tables={TableId("APP", "ITEMS"): "PRIMARY KEY"},
+        patterns=(TablePattern.parse(given),),
+        excluded=(TablePattern.parse("APP.OLD*"),),
+        key_logging=KeyLogging.database,
+    )
+    assert (done.exit_code, done.output) == (0, expected)
+
+
+def test_a_name_that_is_no_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["setup-sql", "--table", "ORDERS"])
+
+    assert (done.exit_code, "ORDERS" in done.output) == (2, True), done.output

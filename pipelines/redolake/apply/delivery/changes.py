@@ -125,7 +125,7 @@ def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame,
     if task.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
         raise RedoNotUnderstood(
             "an UPDATE changed the key of a row in an index-organized table, and a shadow does not know which keys are taken",
-            cure=f"run `redolake snapshot {task.table} --replace`, or `redolake backfill` from an SCN after it",
+            cure=f"run `redolake snapshot {task.table} --replace`, or begin the range after it",
             table=task.table,
             scn=part.commit_range.start,
         )

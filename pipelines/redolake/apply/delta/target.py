@@ -15,6 +15,7 @@ from redolake.apply.delta import evolve, key_range, merge, own_columns, partitio
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import check_readers
 from redolake.apply.delta.log import our_metadata
+from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.plain_types import write_plain_types
 from redolake.apply.delta.schema import check_columns
@@ -49,6 +50,8 @@ class DeltaTarget(DeltaTable):
 
     def check_owner(self, context: ApplyContext, task: TableTask) -> None:
         check_owner(self.log, owner_of(context, task), task.table, task.target)
+        if context.has_neighbours:
+            check_not_nested(task.target, task.table)
 
     def check_not_set_back(self, task: TableTask, start: int) -> None:
         set_back.check_not_set_back(task, start, self.position, self.log)

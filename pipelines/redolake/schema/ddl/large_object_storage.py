@@ -14,6 +14,7 @@ from redolake.schema.ddl_statement import DdlStatement
 PLAIN = (
     "ENABLE STORAGE IN ROW", "DISABLE STORAGE IN ROW", "CACHE READS", "CACHE", "NOCACHE", "LOGGING", "RETENTION MAX",
     "RETENTION AUTO", "RETENTION NONE", "RETENTION", "KEEP_DUPLICATES", "NOCOMPRESS", "REBUILD FREEPOOLS",
+    "SHRINK SPACE CASCADE", "SHRINK SPACE",
 )  # fmt: skip
 TRANSFORMATIONS = ("DEDUPLICATE", "COMPRESS LOW", "COMPRESS MEDIUM", "COMPRESS HIGH", "COMPRESS")
 NUMBERED = ("CHUNK", "PCTVERSION", "FREEPOOLS", "RETENTION MIN")
@@ -50,8 +51,22 @@ def take_parameters(statement: DdlStatement, names: Sequence[str]) -> None:
             statement.whole_number()
         elif assembled and any(statement.sees(word) for word in ("DEDUPLICATE", "COMPRESS", "ENCRYPT")):
             raise statement.refuse(f"LogMiner may not show the large objects of {', '.join(assembled)} as they are any more")
-        elif not (take_encryption(statement) or statement.take_any(*PLAIN, *TRANSFORMATIONS)):
+        elif not (take_encryption(statement) or take_extents(statement) or statement.take_any(*PLAIN, *TRANSFORMATIONS)):
             raise statement.not_understood()
+
+
+def take_extents(statement: DdlStatement) -> bool:
+    """Take ALLOCATE EXTENT [(..)] or DEALLOCATE UNUSED [KEEP n]."""
+    if statement.take("ALLOCATE", "EXTENT"):
+        if statement.sees("("):
+            statement.skip_parentheses()
+        return True
+    if not statement.take("DEALLOCATE", "UNUSED"):
+        return False
+    if statement.take("KEEP"):
+        statement.whole_number()
+        statement.take_any("K", "M", "G", "T", "P", "E")
+    return True
 
 
 def _ends(statement: DdlStatement) -> bool:

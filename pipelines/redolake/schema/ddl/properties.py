@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redolake.schema.ddl.large_object_storage import take_parameters
+from redolake.schema.ddl.large_object_storage import take_extents, take_parameters
 from redolake.schema.ddl_statement import DdlStatement
 
 PLAIN = (
@@ -56,11 +56,7 @@ def _take_number(statement: DdlStatement) -> bool:
 
 
 def _take_parentheses(statement: DdlStatement) -> bool:
-    """Take a property whose details are in parentheses, which may be missing after ALLOCATE EXTENT."""
-    if statement.take("ALLOCATE", "EXTENT"):
-        if statement.sees("("):
-            statement.skip_parentheses()
-        return True
+    """Take a property whose details are in parentheses."""
     if not statement.take_any("STORAGE", "RESULT_CACHE", "ANNOTATIONS") and not _take_added_annotations(statement):
         return False
     statement.skip_parentheses()
@@ -89,15 +85,6 @@ def _take_new_key(statement: DdlStatement) -> bool:
         return False
     if statement.take("USING"):
         statement.text()
-    return True
-
-
-def _take_deallocate(statement: DdlStatement) -> bool:
-    if not statement.take("DEALLOCATE", "UNUSED"):
-        return False
-    if statement.take("KEEP"):
-        statement.whole_number()
-        statement.take_any("K", "M", "G", "T", "P", "E")
     return True
 
 
@@ -136,6 +123,7 @@ def _take_parallel(statement: DdlStatement) -> bool:
 def _take_in_memory(statement: DdlStatement) -> bool:
     """Take INMEMORY or NO INMEMORY, of the table or of columns in parentheses."""
     if statement.take("NO", "INMEMORY"):
+        statement.take("TEXT")
         if statement.sees("("):
             statement.skip_parentheses()
         return True
@@ -207,12 +195,14 @@ def _take_column_annotations(statement: DdlStatement) -> bool:
 
 
 def _take_large_object(statement: DdlStatement) -> bool:
-    """Take MODIFY LOB (c) (parameters)."""
+    """Take MODIFY LOB (c) (parameters) or MODIFY VARRAY c (parameters)."""
     start = statement.position
-    if not statement.take("MODIFY", "LOB", "("):
+    in_parentheses = statement.take("MODIFY", "LOB", "(")
+    if not (in_parentheses or statement.take("MODIFY", "VARRAY")) or not statement.sees_name():
+        statement.back_to(start)
         return False
     name = statement.name()
-    if not statement.take(")") or not statement.sees("("):
+    if (in_parentheses and not statement.take(")")) or not statement.sees("("):
         statement.back_to(start)
         return False
     take_parameters(statement, [name])
@@ -220,7 +210,7 @@ def _take_large_object(statement: DdlStatement) -> bool:
 
 
 TAKERS: tuple[Callable[[DdlStatement], bool], ...] = (
-    _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_cell_memory, _take_named,
+    _take_number, _take_parentheses, take_extents, _take_parallel, _take_in_memory, _take_cell_memory, _take_named,
     _take_retention, _take_coalesce, _take_clustering, _take_policy, _take_column_annotations, _take_large_object,
     _take_nested_table, _take_new_key,
 )  # fmt: skip

@@ -23,11 +23,13 @@ STATEMENTS = {
 }
 ALTERATIONS = {
     "MODIFY LOB": "MODIFY LOB changes how a large object is stored, in a way that is not supported",
-    "MODIFY VARRAY": "MODIFY VARRAY is not supported",
+    "MODIFY VARRAY": "MODIFY VARRAY changes how an array is stored, in a way that is not supported",
     "MODIFY NESTED TABLE": "MODIFY NESTED TABLE is not supported",
     "MODIFY OPAQUE TYPE": "MODIFY OPAQUE TYPE is not supported",
     "MODIFY DEFAULT ATTRIBUTES": "partition operations are not supported",
     "MODIFY": "MODIFY that is not understood",
+    "ADD PERIOD": "ADD PERIOD may add hidden columns, which redo of later rows contains",
+    "UPGRADE": "UPGRADE rewrites the objects in the rows",
     "DROP SUPPLEMENTAL": "supplemental logging was dropped, so later redo may not contain the key of the row",
     "DISABLE LOGICAL REPLICATION": "supplemental logging of the database no longer applies to the table",
     "DISABLE": "a property was disabled that may change what redo contains",

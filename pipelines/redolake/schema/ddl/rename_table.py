@@ -63,9 +63,10 @@ def _not_declared(statement: DdlStatement, version: TableVersion, new: TableId) 
     error = statement.refuse(f"the table was renamed to {new}", "recreate")
     # Oracle may have created partitions whose rows no window has landed.
     goes_on = "resume" if not version.parts or version.organization == "index" else "snapshot --replace"
+    name = version.table.in_command
     error.cure = (
         f"to go on with the same table, give its entry in `tables` this name (`table: {version.table}, renamed_to: {new}`) and "
-        f"run `redolake {goes_on} {version.table}`; to capture another table that has the old name now, run `redolake snapshot "
-        f"{version.table} --replace`"
+        f"run `redolake {goes_on} {name}`; to capture another table that has the old name now, once no other entry of `tables` "
+        f"has it, run `redolake snapshot {name} --replace`"
     )
     return error

@@ -51,8 +51,10 @@ def lake_findings(
         ]
     for column in chosen.captured:
         rule = rules.get(column.name)
-        if column.name in options.partition_by and loses_values(column.type, rule):
-            what = f"`partition_by` names it, and it has the rule `{rule}`, after which two values may be one"
+        named = {"partition_by": options.partition_by, "cluster_by": options.cluster_by}
+        setting = next((one for one, names in named.items() if column.name in names), None)
+        if setting is not None and loses_values(column.type, rule):
+            what = f"`{setting}` names it, and it has the rule `{rule}`, after which two values may be one"
             yield Finding(f"{name}.{column.name}", what, key_rule_cure(column.type))
     is_reread = reread_kind(chosen, wanted.choice) is not None
     for found in conflicts(own, options, has_rowid=wanted.key.kind == "rowid" or is_reread):

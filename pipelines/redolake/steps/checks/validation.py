@@ -6,6 +6,7 @@ import os
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,10 +93,16 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
 
 
 def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
-    """Yield an error for each table whose folder lies inside or around that of another Delta table, of whatever pipeline."""
-    from redolake.apply.delta.nested import check_not_nested
+    """Yield an error for each table whose folder lies inside or around that of another Delta table, of whatever pipeline. The
+    tables of patterns are many: they are asked where another pipeline is in the lake or around it."""
+    from redolake.apply.delta.nested import check_not_nested, has_neighbours
 
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        pipeline = context.pipeline  # with the tables that its patterns have matched
+    asks_all = has_neighbours(pipeline.lake, layout.lake_mark(pipeline.name))
     for table in pipeline.tables:
+        if pipeline.is_of_pattern(table) and not asks_all:
+            continue
         try:
             check_not_nested(pipeline.target(table.id), table.id)
         except FolderTaken as taken:

@@ -18,7 +18,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedolakeError, Terminal
+from redolake.errors import RedolakeError, Terminal, in_shell
 from redolake.host import crash
 from redolake.host.progress import count_rows
 from redolake.land import layout
@@ -78,7 +78,7 @@ class FilledColumns:
             return (f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",)
         return (
             f"{names}: added to {self.rows} rows AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
-            f"it goes on with the next run; prove it after that: redolake verify {self.table}",
+            f"it goes on with the next run; prove it after that: `redolake verify {in_shell(self.table)}`",
         )
 
 
@@ -206,7 +206,8 @@ def check_list(context: PipelineContext, spark: Spark, table: TableId) -> None:
     found = quarantine_of(context, spark, table)
     if found is not None and found.wrong:
         first = min(found.wrong)
-        how = f"`redolake quarantine retry {table}` first, with `--key` for a key that was dropped, such as {first}"
+        again = f"`redolake quarantine retry {table.in_command} --execute --reason TEXT` first"
+        how = f"{again}, with `--key` for a key that was dropped, such as {first}"
         raise refused(table, f"{len(found.wrong)} of its keys are in quarantine", how)
 
 
@@ -233,11 +234,12 @@ def conflict_text(conflict: RedolakeError | None) -> str:
 
 
 def earlier(table: TableId) -> str:
-    return f"restore the old choice of columns, `redolake resume {table}` and let apply pass it; then choose and fill them"
+    resume = f"`redolake resume {table.in_command}`"
+    return f"restore the old choice of columns, {resume} and let apply pass it; then choose and fill them"
 
 
 def refused(table: TableId, why: str, cure: str = "") -> Terminal:
-    snapshot = f"run `redolake snapshot {table} --replace`"
+    snapshot = f"run `redolake snapshot {table.in_command} --replace`"
     return Terminal(
         f"no columns can be filled: {why}", cure=f"{cure}; or {snapshot}" if cure else snapshot, table=table
     )  # fmt: skip
@@ -267,7 +269,7 @@ def read_values(
             raise
         raise Terminal(
             f"the database can no longer show the rows AS OF SCN {filling.scn}, the table's position: {error.what}",
-            cure=f"{earlier(table)}, or run `redolake snapshot {table} --replace`",
+            cure=f"{earlier(table)}, or run `redolake snapshot {table.in_command} --replace`",
             table=table,
             ora_code=error.ora_code,
         ) from error

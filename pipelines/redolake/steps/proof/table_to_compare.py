@@ -92,7 +92,9 @@ def describe(
     version = version_at(context, table, entry.complete_to_scn)
     found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
     if found is None:
-        raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
+        raise SchemaConflict(
+            "the table is not in the dictionary any more", cure="`redolake status` shows what became of it", table=table
+        )
     return TableToCompare(context, params, oracle, entry, columns_of(found, version), version, token, report)
 
 

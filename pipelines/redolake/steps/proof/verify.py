@@ -309,7 +309,7 @@ def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
     """Return the table's entry. Raise Terminal for a table without contents."""
     entry = context.ledger.table(table)
     if entry is None or entry.complete_to_scn is None or entry.delta_version is None:
-        raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+        raise Terminal("the table has no contents yet", cure=f"run `redolake snapshot {table}`", table=table)
     check_settled(context, entry)
     return entry
 

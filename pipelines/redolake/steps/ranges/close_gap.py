@@ -250,7 +250,7 @@ def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> st
 
 
 def snapshot_of(entry: TableEntry) -> str:
-    return f"run `redolake snapshot {entry.table} --replace`"
+    return f"run `redolake snapshot {entry.table.in_command} --replace`"
 
 
 def is_held_at(gap: DeclaredGap, entry: TableEntry) -> bool:
@@ -405,7 +405,7 @@ def why_not_further(touched: TouchedRows, one: TouchedTable, entry: TableEntry, 
         many = f"{len(one.keys)} rows have changed since it is held, and {KEYS_AT_ONCE} are read again at once"
         return f"{many}: {snapshot_of(entry)}"
     if not one.keys:
-        return f"no change of it is known since it is held: run `redolake resume {entry.table}`"
+        return f"no change of it is known since it is held: run `redolake resume {entry.table.in_command}`"
     return open_transactions_of(touched, entry, up_to.scn)
 
 

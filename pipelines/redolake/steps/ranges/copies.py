@@ -68,7 +68,7 @@ class Copies:
             f"{one.to_scn}, into {one.target}"
             for one in self.tables
         )
-        swap = f"to put one in its live table's place: redolake swap OWNER.TABLE --shadow {self.name}"
+        swap = f"to put one in its live table's place: `redolake swap OWNER.TABLE --shadow {self.name}`"
         wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
         after = (*wrong, swap) if self.executed else ()
         return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
@@ -91,7 +91,8 @@ class LiveBackfill:
         if self.logs_plan:
             return (head, *self.logs_plan, "which keys they name is known once they are mined")
         cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
-        verify = "prove it: redolake verify " + " ".join(table.table for table in self.tables if table.is_done)
+        done = " ".join(in_shell(table.table) for table in self.tables if table.is_done)
+        verify = f"prove it: `redolake verify {done}`"
         return (
             head,
             f"reads the keys in {self.windows} window(s)" if not self.executed else f"{self.windows} window(s) read",

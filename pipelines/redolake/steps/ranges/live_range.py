@@ -86,7 +86,7 @@ def touched_table(one: LiveRange, past: TableHistory) -> TouchedTable | str:
         return "its chunks were read AS OF several SCNs: let apply run first"
     now = version_as_of(known, entry.complete_to_scn)
     if why := why_not_by_key(context, now):
-        return f"{why}: run `redolake snapshot {past.table} --replace`"
+        return f"{why}: run `redolake snapshot {past.table.in_command} --replace`"
     readings = Readings(context.landing.dictionary)
     then = history(
         context, past.versions, one.windows[0].start, one.windows, one.windows[-1].end, readings, as_configured=False

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.errors import ConfigurationError, Finding, Terminal, in_shell
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -62,12 +62,13 @@ class SwappedTable:
         )
         if self.delta_version is None:
             return (stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied")
+        name = in_shell(self.table)
         return (
             f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
-            f"what they replace is kept as {self.kept}: redolake swap {self.table} --undo",
-            *((f"it is held, and goes on after: redolake resume {self.table}",) if self.held else ()),
+            f"what they replace is kept as {self.kept}: `redolake swap {name} --undo`",
+            *((f"it is held, and goes on after: `redolake resume {name}`",) if self.held else ()),
             *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
-            f"prove it: redolake verify {self.table}",
+            f"prove it: `redolake verify {name}`",
         )
 
 
@@ -93,7 +94,7 @@ def swap_table(
         check_reason("a swap", reason)
     if shadow is not None and not COPY.fullmatch(shadow):
         what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
-        raise ConfigurationError([Finding("--shadow", what, "name one that `redolake backfill --target copy` has printed")])
+        raise ConfigurationError([Finding("--shadow", what, "name one that a backfill to `copy` has printed")])
     table = TableId.parse(table_name)
     with (
         open_context(pipeline) as context,
@@ -140,7 +141,7 @@ def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> 
     if position is None:
         raise Terminal(
             "the folder has no whole copy of the table that is complete to an SCN of its incarnation",
-            cure=f"make one: redolake backfill --target copy --from MOMENT --to now {entry.table} --execute",
+            cure=f"make one: `redolake backfill --target copy --from MOMENT --to now {entry.table} --execute`",
             table=entry.table,
             path=path,
         )

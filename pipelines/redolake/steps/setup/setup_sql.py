@@ -18,6 +18,7 @@ from redolake.source.setup_sql import (
     likely_flavour,
     setup_sql,
 )
+from redolake.steps.setup.init import pipeline_of
 from redolake.values.table import TableId
 
 
@@ -35,7 +36,8 @@ def write_setup_sql(
     prompts: bool = True,
     grants: Grants | None = None,
 ) -> str:
-    """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default.
+    """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default. `tables` are
+    entries as in pipelines.yml, patterns too.
 
     No script can name the tables that a pattern will match, so `key_logging` is then that of the database by default."""
     params = None if pipeline is None else known_connection(pipeline)
@@ -48,14 +50,15 @@ def write_setup_sql(
         pdb_only=params is not None and params.pdb_only,
         configured=pipeline is not None,
     )
-    matches = [] if pipeline is None or tables else pipeline.matches
+    of_tables = pipeline_of(tables) if tables else pipeline
+    matches = [] if of_tables is None else of_tables.matches
     patterns = tuple(match.pattern for match in matches if not match.excludes)
     return setup_sql(
         SetupChoices(
             flavour,
             user or default_user(flavour),
             container,
-            {TableId.parse(name): "PRIMARY KEY" for name in tables} or logged_columns(pipeline),
+            logged_columns(of_tables),
             key_logging or (KeyLogging.database if patterns else KeyLogging.table),
             force_logging,
             archive_lag_seconds,

@@ -115,7 +115,7 @@ def schema_at(pipeline: Pipeline, table: str, scn: int) -> VersionReport:
     if not valid:
         raise Terminal(
             f"the first version of the table is of SCN {versions[0].from_scn}",
-            cure="name this SCN or a later one; `redolake schema log` lists the versions",
+            cure=f"name this SCN or a later one; `redolake schema log {table}` lists the versions",
             table=table,
             scn=scn,
         )

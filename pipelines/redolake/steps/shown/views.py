@@ -91,7 +91,8 @@ def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[s
     """Yield how many keys of each table are in quarantine, as far as the last batch or command knew."""
     for table in tables:
         if keys := open_keys_of(context, table):
-            yield f"{table}: the rows of {keys} keys in quarantine are known to be wrong: redolake quarantine list {table}"
+            what = f"the rows of {keys} keys in quarantine are known to be wrong"
+            yield f"{table}: {what}: `redolake quarantine list {table.in_command}`"
 
 
 def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:

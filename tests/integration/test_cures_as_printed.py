@@ -1,0 +1,158 @@
+"""Each cure that the terminal prints is run from the state in which it is printed, as it is printed, by a shell's reading.
+
+A plain fold stands in place of Spark and Delta. tests/integration/spark/test_cures.py has the states of Delta tables.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from redolake import steps
+from redolake.cli import app
+from redolake.cockpit import read_overview
+from redolake.cockpit.overview import EVERY_TABLE
+from redolake.context import ledger_url
+from redolake.errors import RedoLost, TableHeld
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
+from tests.references.source_comparison import compare_with_source
+
+NAME = '"A $B"'  # means two things to a shell
+DONE, OPEN = 0, 1
+
+
+@dataclass
+class Terminal:
+    """A pipeline over one table, and the commands that somebody copies into a shell."""
+
+    shop: Shop
+    lake: PlainLake
+
+    def __post_init__(self) -> None:
+        self.pipeline = self.shop.pipeline(tables=[f"SHOP.{NAME}"])
+
+    def change(self, *statements: str) -> None:
+        self.shop.run_sql(*(statement.replace("parts", NAME) for statement in statements))
+        self.shop.switch_logs()
+
+    def catch_up(self) -> None:
+        with suppress(TableHeld, RedoLost):
+            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params)
+
+    def is_equal(self) -> bool:
+        self.shop.switch_logs()
+        self.catch_up()
+        compared = compare_with_source(self.pipeline, self.shop.params)
+        return compared.equal and bool(compared.tables)
+
+    def health(self) -> str:
+        return read_overview(self.pipeline, ledger_url(self.pipeline), datetime.now(UTC), tables=EVERY_TABLE).health.cure
+
+    def held(self) -> str:
+        (table,) = steps.read_status(self.pipeline).tables
+        assert table.error is not None
+        return str(table.cure)
+
+    def run(self, command: str) -> tuple[int, str]:
+        words = shlex.split(command)
+        assert words[0] == "redolake"
+        done = CliRunner().invoke(app, words[1:])
+        assert done.exception is None or isinstance(done.exception, SystemExit), (command, done.exception)
+        return done.exit_code, done.output
+
+
+def commands_in(cure: str) -> list[str]:
+    return re.findall(r"`(redolake [^`]*)`", cure)
+
+
+@pytest.fixture
+def terminal(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    user = shop.oracle.capture_user
+    address = f"oracle://{user.replace('#', '%23')}:{shop.oracle.passwords[user]}@{shop.oracle.root_dsn}"
+    monkeypatch.setenv("AIRFLOW_CONN_ORACLE_SHOP", address)
+    lake = PlainLake()
+    opened = Terminal(shop, lake)
+    body = opened.pipeline.model_dump(mode="json", exclude={"name", "matches"}, exclude_unset=True)
+    (tmp_path / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body}}))
+    monkeypatch.chdir(tmp_path)
+    opened.change(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts (id, place) VALUES (1, 'A')",
+        "INSERT INTO parts (id, place) VALUES (2, 'B')",
+    )
+    with lake.in_place_of_spark():
+        yield opened
+
+
+def test_each_cure_of_a_pipeline_cures_as_it_is_printed(terminal: Terminal) -> None:
+    (first,) = commands_in(terminal.health())
+    assert terminal.run(first)[0] == DONE, "nothing has contents"
+    assert terminal.is_equal()
+
+    # A DDL that is answered, and one after which the table is read again.
+    for chosen in ("--ddl ignore", "--replace"):
+        terminal.change("ALTER TABLE parts NOLOGGING", "INSERT INTO parts (id, place) VALUES (30, 'x')")
+        terminal.catch_up()
+        (shown,) = commands_in(terminal.health())
+        code, output = terminal.run(shown)
+        assert (code, NAME in output) == (DONE, True)
+        (command,) = [one for one in commands_in(terminal.held()) if chosen in one]
+        assert terminal.run(command)[0] == DONE, command
+        assert terminal.is_equal()
+        terminal.change("DELETE FROM parts WHERE id = 30")
+
+    # Rows that differ.
+    terminal.catch_up()
+    ((path, table),) = terminal.lake.tables.items()
+    lacking = dict(list(table.rows.items())[1:])
+    terminal.lake.commit(path, replace(table, rows=lacking))
+    assert terminal.run("redolake verify")[0] == 3
+    (repair,) = commands_in(terminal.health())
+    assert terminal.run(repair)[0] == DONE, "the plain lake names no keys, so nothing is read"
+
+
+def lose_redo(terminal: Terminal, number: int) -> None:
+    terminal.change(f"INSERT INTO parts (id, place) VALUES ({number}, 'lost')")
+    terminal.shop.switch_logs()
+    terminal.shop.oracle.faults.purge_logs()
+    terminal.change(f"INSERT INTO parts (id, place) VALUES ({number + 1}, 'not lost')")
+    terminal.catch_up()
+
+
+def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    lose_redo(terminal, 10)
+    (list_them,) = commands_in(terminal.health())
+    assert terminal.run(list_them)[0] == OPEN
+    choices = {one.name: one.command for one in steps.inspect_redo_loss(terminal.pipeline, terminal.shop.params).choices}
+    assert list(choices) == ["restore", "snapshot", "gap", "position"]
+    assert terminal.run(choices["restore"])[0] == OPEN, "no log came back"
+    code, output = terminal.run(choices["gap"])
+    assert code == DONE, output
+    terminal.catch_up()
+    closing, again = commands_in(terminal.health())
+    assert terminal.run(closing)[0] == OPEN, "its logs are gone"
+    assert terminal.run(again)[0] == DONE
+    assert terminal.is_equal()
+
+    for name in ("position", "snapshot"):
+        lose_redo(terminal, 20 if name == "position" else 30)
+        found = steps.inspect_redo_loss(terminal.pipeline, terminal.shop.params)
+        choices = {one.name: one for one in found.choices}
+        scn = choices["position"].what.split("to SCN ")[1].split(" ")[0]
+        code, output = terminal.run(choices[name].command.replace("SCN", scn))
+        assert code == DONE, output
+        if name == "position":
+            assert terminal.run(commands_in(terminal.health())[1])[0] == DONE
+        assert terminal.is_equal()
