@@ -438,9 +438,9 @@ class QuarantineInTheWay(Terminal):
     type of the key, values that are read again, or more changes of these keys than one batch looks at. Or a copy of the table
     begins before a retry, and would bring the older rows back.
 
-    Run `redolake quarantine retry OWNER.TABLE --execute --reason TEXT`, which reads the rows again, and `redolake resume OWNER.TABLE`.
-    Where the database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`. Make a
-    copy that begins after the retry.
+    Run `redolake quarantine retry OWNER.TABLE --execute --reason TEXT`, which reads the rows again, and `redolake resume
+    OWNER.TABLE`. Where the database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE
+    --replace`. Make a copy that begins after the retry.
     """
 
 

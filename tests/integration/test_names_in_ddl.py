@@ -155,7 +155,7 @@ def test_an_exchange_of_another_schema_is_ignored_once_by_approval(tmp_path: Pat
         shop.run_sql("INSERT INTO sales.ordx VALUES (3, 'after')")
         caught_up(shop, pipeline, "no Spark")
         (cure,) = (t.cure for t in steps.read_status(pipeline).tables if t.table == "SALES.ORDX")
-        assert "`redolake resume SALES.ORDX --ddl ignore --reason ..`" in str(cure)
+        assert "`redolake resume SALES.ORDX --ddl ignore --reason .. --yes`" in str(cure)
         assert "`on_ddl: {drop_partition: resnapshot}`" in str(cure)
         with pytest.raises(Terminal, match="'keep' answers"):
             steps.approve_ddl(pipeline, "SALES.ORDX", "keep", reason="it is the other one", by="ann")

@@ -236,6 +236,9 @@ NAMES_OF_COMMANDS = {*COMMANDS, *GROUP.commands}  # type: ignore[attr-defined]
 # What cannot be undone asks, and a script or a task cannot answer. Others ask always, or, as `init`, not for this.
 CONFIRMED = {
     "init": set[str](),
+    "resume": {"--ddl"},
+    "quarantine drop": {"--execute"},
+    "tx drop": {"--execute"},
     "recover": {"--snapshot", "--declare-gap", "--position"},
     "remine": {"--discard"},
     "prune": {"--execute"},

@@ -7,7 +7,7 @@ from typing import Annotated
 from redolake.errors import ConfigurationError, Finding
 from redolake.operations.declared import Option, Outcome, Table, Work, operation
 
-Shadow = Annotated[str | None, Option("The whole copy, as `redolake backfill --target copy` names it.", "Copy")]
+Shadow = Annotated[str | None, Option("The whole copy, as a backfill to `copy` names it.", "Copy")]
 Undo = Annotated[bool, Option("Put back what the last swap of the table has replaced.")]
 
 

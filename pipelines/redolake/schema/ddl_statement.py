@@ -68,7 +68,7 @@ def refusal(
 
 def _answers_of(table: TableId, policy: PolicyName, answers: Answers) -> str:
     """Return what lets the table go on without a snapshot, or by itself."""
-    once = [f"`redolake resume {table} --ddl {choice} --reason ..`{_WHEN.get(choice, '')}" for choice in answers.once]
+    once = [f"`redolake resume {table} --ddl {choice} --reason .. --yes`{_WHEN.get(choice, '')}" for choice in answers.once]
     always = [f"`on_ddl: {{{policy}: {value}}}`{_THEN.get(value, '')}" for value in answers.on]
     later = [f"`on_ddl: {{{policy}: {value}}}` for later ones" for value in answers.later]
     found = [*once, *always, *later]

@@ -62,8 +62,11 @@ def test_less_supplemental_logging_without_a_primary_key_is_refused(change):
                 "`on_ddl: {computed_default: follow}` for later ones",
             ],
         ),
-        ("truncate table orders", ["`redolake resume SHOP.ORDERS --ddl follow --reason ..`", "`on_ddl: {truncate: keep}`"]),
-        ("alter table orders fold twice", ["--ddl ignore --reason ..`, if it changed neither columns, key nor rows"]),
+        (
+            "truncate table orders",
+            ["`redolake resume SHOP.ORDERS --ddl follow --reason .. --yes`", "`on_ddl: {truncate: keep}`"],
+        ),
+        ("alter table orders fold twice", ["--ddl ignore --reason .. --yes`, if it changed neither columns, key nor rows"]),
         ("drop table orders", ["`on_ddl: {drop_table: keep}`"]),
     ],
 )

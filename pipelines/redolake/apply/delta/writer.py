@@ -128,8 +128,8 @@ def check_foreign(table: DeltaTable, table_id: TableId, covers: int | None = Non
             continue
         raise TableSetBack(
             f"another writer changed rows in version {version} of the Delta table ({operation}){since}",
-            cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id} --execute --reason TEXT`; or run "
-            f"`redolake snapshot {table_id} --replace` to rebuild the table",
+            cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id} --execute --reason "
+            f"TEXT`; or run `redolake snapshot {table_id} --replace` to rebuild the table",
             table=table_id,
             path=table.path,
         )

@@ -203,8 +203,8 @@ def refuse_open(task: TableTask, commit_range: CommitRange, keys: Collection[str
 def in_the_way(task: TableTask, what: str, path: str, scn: int | None = None) -> QuarantineInTheWay:
     return QuarantineInTheWay(
         what,
-        cure=f"run `redolake quarantine retry {task.table} --execute --reason TEXT` and then `redolake resume {task.table}`; or "
-        f"`redolake snapshot {task.table} --replace`, after which no key is in quarantine",
+        cure=f"run `redolake quarantine retry {task.table} --execute --reason TEXT` and then `redolake resume {task.table}`; "
+        f"or `redolake snapshot {task.table} --replace`, after which no key is in quarantine",
         table=task.table,
         path=path,
         scn=scn,
