@@ -47,7 +47,7 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     if chosen["choice"] != "drop":
         return None
     cost = steps.look_up_transaction(pipeline, chosen_xid(chosen), chosen["container"])
-    return Question(f"{pipeline.name}: drop transaction {cost.xid}", cost.text, cost.start_scn)
+    return Question(f"{pipeline.name}: drop transaction {cost.xid}", cost.lines, cost.start_scn)
 
 
 def drop_transaction_dag(pipeline: Pipeline) -> DAG:
@@ -63,9 +63,9 @@ def drop_transaction_dag(pipeline: Pipeline) -> DAG:
                 return log_transactions(steps.list_transactions(resolved))
             xid = chosen_xid(chosen)
             cost = steps.look_up_transaction(resolved, xid, chosen["container"])
-            log.info("%s", cost.text)
+            log.info("%s", "\n".join(cost.lines))
             if chosen["choice"] == "show":
-                return cost.text
+                return "\n".join(cost.lines)
             by = find_decision(pipeline, context)
             begun_at = cost.start_scn if by.shown is None else by.shown
             steps.drop_transaction(resolved, xid, cost.con_id, reason=by.reason, by=by.by, start_scn=begun_at)

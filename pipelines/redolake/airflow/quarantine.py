@@ -59,8 +59,8 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     keys = {table: [*map(json.dumps, given)] for table, given in chosen_keys(chosen, found).items()}
     lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes[:SHOWN]]
     lines += [f"and {len(found.changes) - SHOWN} more changes"] if len(found.changes) > SHOWN else []
-    body = "\n".join(["The changes of these keys are never applied; their rows stay as they are:", *lines])
-    return Question(f"{pipeline.name}: drop changes in quarantine", body, keys)
+    lines = ["The changes of these keys are never applied; their rows stay as they are:", *lines]
+    return Question(f"{pipeline.name}: drop changes in quarantine", lines, keys)
 
 
 def chosen_keys(chosen: Mapping[str, Any], found: QuarantineList) -> dict[str, list[dict[str, str]]]:

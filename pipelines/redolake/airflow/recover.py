@@ -77,8 +77,8 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
         return None
     cost = steps.cost_of(steps.inspect_redo_loss(pipeline, source_of(pipeline)), kind)
     given = (("SCN", chosen["scn"]), ("tables", ", ".join(chosen_tables(chosen))))
-    lines = [cost, *(f"{name}: {value}" for name, value in given if value)]
-    return Question(f"{pipeline.name}: {kind} after lost redo", "\n".join(lines), cost)
+    lines = [*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)]
+    return Question(f"{pipeline.name}: {kind} after lost redo", lines, cost)
 
 
 def close(pipeline: Pipeline, context: Any) -> None:

@@ -37,9 +37,9 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     if not chosen["ddl"]:
         return None
     found = {table: steps.look_up_ddl(pipeline, table, chosen["ddl"]) for table in chosen_tables(chosen)}
-    body = "\n".join([CHOICES[chosen["ddl"]], *(f"{table}, SCN {one.scn}: {one.what}" for table, one in found.items())])
+    lines = [CHOICES[chosen["ddl"]], *(f"{table}, SCN {one.scn}: {one.what}" for table, one in found.items())]
     shown = {table: one.address for table, one in found.items()}
-    return Question(f"{pipeline.name}: {chosen['ddl']} the DDL that holds {', '.join(found)}", body, shown)
+    return Question(f"{pipeline.name}: {chosen['ddl']} the DDL that holds {', '.join(found)}", lines, shown)
 
 
 def resume_dag(pipeline: Pipeline) -> DAG:

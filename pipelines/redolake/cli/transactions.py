@@ -57,7 +57,7 @@ def drop_transaction(
 
     with chosen_pipeline(output, pipeline, config) as selected:
         found = steps.look_up_transaction(selected, xid, container)
-        print_progress(found.text)
+        print_progress("\n".join(found.lines))
         confirm(selected, yes)
         drop = steps.drop_transaction(selected, xid, found.con_id, reason=reason, by=getpass.getuser())
         show(output, drop, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
