@@ -57,7 +57,9 @@ TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=chec
 LogsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+        "--logs",
+        help="With --from-logs: a log, or a folder of them below `allowed_folders`, that the database can read. "
+        "Default: V$ARCHIVED_LOG.",
     ),
 ]
 RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]

@@ -224,7 +224,9 @@ def backfill(
         bool, typer.Option("--from-logs", help="Mine the range from archived logs again, in place of landed windows.")
     ] = False,
     logs: LogsOption = None,
-    folder: Annotated[str, typer.Option("--folder", help="With --target files: where they are written.")] = "",
+    folder: Annotated[
+        str, typer.Option("--folder", help="With --target files: where they are written, below the lake or `allowed_folders`.")
+    ] = "",
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:

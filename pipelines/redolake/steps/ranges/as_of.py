@@ -34,7 +34,7 @@ from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time
 from redolake.steps.ranges.shadows import choose, find_stop, missing_files, table_history
-from redolake.steps.shared.chosen_folders import check_folder_to_write
+from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.delivery import RereadRows, RereadValues
@@ -433,7 +433,8 @@ def write_all(
     from redolake.job.as_of import write_as_parquet
 
     with open_context(pipeline) as context:
-        paths = {table: f"{to.rstrip('/')}/{context.pipeline.table(table).path}" for table in frames}
+        named = [context.pipeline.table(table).path for table in frames]
+        paths = dict(zip(frames, check_paths_to_write(context.pipeline, "--to", to, named), strict=True))
     rows = {}
     for table, frame in frames.items():
         rows[str(table)] = write_as_parquet(frame, paths[table])
