@@ -16,7 +16,6 @@ from redolake.airflow.tasks import task
 from redolake.airflow.texts import FILL_COLUMNS, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +41,7 @@ def fill_columns_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=session_opener(pipeline),
                 )
-                log.info("%s", "\n".join(map(one_line, found.lines)))
+                log.info("%s", "\n".join(found.lines))
                 filled += [] if found.delta_version is None else [found.table]
         return filled
 

@@ -102,7 +102,7 @@ def quarantine_dag(pipeline: Pipeline) -> DAG:
                 made = steps.retry_quarantine(
                     resolved, table, keys, reason=reason, by=by, source=source_of(pipeline), report=log_line, opens=opens
                 )
-                log.info("%s", one_line(str(made)))
+                log.info("%s", made)
                 done.append(made)
         if any(one.left for one in done):
             raise AirflowFailException("\n".join(map(str, done)))

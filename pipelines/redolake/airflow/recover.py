@@ -19,7 +19,6 @@ from redolake.airflow.tasks import StartRun, short_circuit_task
 from redolake.airflow.texts import RECOVER, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import one_line
 
 if TYPE_CHECKING:
     from redolake.window.recovery_options import Choice
@@ -98,7 +97,7 @@ def close(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(one_line(line) for line in found.lines if line)
+    text = "\n".join(line for line in found.lines if line)
     if found.missing or any(table.why_not for table in found.tables):
         raise AirflowFailException(text)
     log.info("%s", text)

@@ -19,7 +19,6 @@ from redolake.airflow.tasks import task
 from redolake.airflow.texts import SWAP, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +75,7 @@ def swap_dag(pipeline: Pipeline) -> DAG:
                     report=log_line,
                     opens=session_opener(pipeline),
                 )
-                log.info("%s", "\n".join(map(one_line, found.lines)))
+                log.info("%s", "\n".join(found.lines))
                 kept += [found.kept] if found.kept else []
         return kept
 

@@ -98,5 +98,5 @@ def test_a_drop_without_a_confirmation_asks_with_each_key_and_drops_those_that_w
     found = question(pipeline, chosen)
 
     assert found.shown == {"SHOP.ORDERS": ['{"ID": "1"}', '{"ID": "2"}'], "SHOP.ORDER_LINES": ['{"ID": "9"}']}
-    assert 'SHOP.ORDERS {"ID":"1"}: UPDATE of SCN 6, RedoNotUnderstood: too long' in found.body
+    assert 'SHOP.ORDERS {"ID":"1"}: UPDATE of SCN 6, RedoNotUnderstood: too long' in "\n".join(found.lines)
     assert question(pipeline, {**chosen, "choice": "list"}) is None

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
+from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
@@ -89,7 +89,7 @@ class WorkedOff:
 
     def __str__(self) -> str:
         what = f"{self.table}: {len(self.done)} keys are done AS OF SCN {self.applied_scn}"
-        return what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}"
+        return one_line(what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 from redolake.apply.verify.comparison import Comparison, Difference, Part
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedolakeError, Terminal, Transient
+from redolake.errors import RedolakeError, Terminal, Transient, one_line
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -78,7 +78,7 @@ class RepairedTable:
         verdict = "they are equal now" if self.equal else "some STILL DIFFER: verify the table again"
         listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
         end = listed + ("; the table is not held any more" if self.released else "")
-        return f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}"
+        return one_line(f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from redolake.errors import (
     SparkLost,
     Terminal,
     Transient,
+    one_line,
+    printed,
 )
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -111,9 +113,9 @@ class TableComparison:
         apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
         if self.equal:
             verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
-            return f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}"
+            return one_line(f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}")
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
-        return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
+        return one_line(f"{self.table}: DIFFERS, {counts}, {where}{apart}")
 
 
 def history_text(found: HistoryComparison | None) -> str:
@@ -135,8 +137,12 @@ class NotCompared:
     may_pass: bool  # a repeat may succeed without anybody's doing
 
     def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
         what = f"{self.table}: NOT COMPARED, {self.error['code']}: {self.error['what']}"
-        return f"{what}\n  do this: {self.error['cure']}" if self.error["cure"] else what
+        return printed((what, *((f"  do this: {self.error['cure']}",) if self.error["cure"] else ())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -73,7 +73,8 @@ class TableAsOf:
 def wrong_text(table: str, keys: Sequence[str]) -> str:
     """Return that rows are known to be wrong, with the first of their keys."""
     more = f", and {len(keys) - SHOWN} more, which the JSON output lists" if len(keys) > SHOWN else ""
-    return f"{table}: the rows of {len(keys)} keys in quarantine are known to be wrong: {', '.join(keys[:SHOWN])}{more}"
+    what = f"the rows of {len(keys)} keys in quarantine are known to be wrong"
+    return one_line(f"{table}: {what}: {', '.join(keys[:SHOWN])}{more}")
 
 
 @dataclass(frozen=True, slots=True)

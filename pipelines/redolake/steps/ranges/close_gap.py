@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedoNotUnderstood, Terminal
+from redolake.errors import RedoNotUnderstood, Terminal, one_line, printed
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
 from redolake.ledger import TableEntry
@@ -67,11 +67,13 @@ class ClosingTable:
 
     def __str__(self) -> str:
         if self.why_not:
-            return f"{self.table}: cannot be closed: {self.why_not}"
+            return one_line(f"{self.table}: cannot be closed: {self.why_not}")
         if not self.is_closed:
-            return f"{self.table}: its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
+            what = f"its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
+            return one_line(f"{self.table}: {what}")
         counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
-        return f"{self.table}: {self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+        what = f"{self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+        return one_line(f"{self.table}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,10 @@ class GapClosing:
         head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn - 1}"
         if self.missing:
             names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
-            return (head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman))
+            return printed((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
         logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
         reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
-        return (head, "" if self.executed else reads, *map(str, self.tables))
+        return printed((head, "" if self.executed else reads, *map(str, self.tables)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, printed
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -71,7 +71,8 @@ class Copies:
         swap = f"to put one in its live table's place: redolake swap OWNER.TABLE --shadow {self.name}"
         wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
         after = (*wrong, swap) if self.executed else ()
-        return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)
+        head = f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}"
+        return printed((head, *rows, *after))
 
 
 def copy_tables(

@@ -14,7 +14,7 @@ from typing import Any
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.steps.proof.repair import apply_lease_renewed
 from redolake.steps.ranges.shadows import choose
 from redolake.steps.shared.spark_session import spark_when_needed
@@ -39,10 +39,10 @@ class ShorterHistory:
 
     def __str__(self) -> str:
         if self.begins_at is None:
-            return f"{self.table}: its history has nothing that is older"
+            return one_line(f"{self.table}: its history has nothing that is older")
         what = f"{self.older} of {self.rows} rows of its history {'were' if self.done else 'are'} of times before"
         end = "it begins there now, with the rows of then" if self.done else "--execute replaces them by the rows of then"
-        return f"{self.table}: {what} SCN {self.begins_at}; {end}"
+        return one_line(f"{self.table}: {what} SCN {self.begins_at}; {end}")
 
 
 def prune_histories(

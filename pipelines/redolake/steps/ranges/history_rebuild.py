@@ -18,7 +18,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents, contents_at
@@ -69,9 +69,9 @@ class HistoryRebuild:
     def __str__(self) -> str:
         where = f"{self.table}: from SCN {self.from_scn}{beside(self.from_at, 'by ')} to SCN {self.to_scn}"
         if self.done:
-            return f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)"
+            return one_line(f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)")
         read = f"{self.windows} window(s) with {self.rows} change rows of all tables are read, in {self.batches} batch(es)"
-        return ". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it"))
+        return one_line(". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell, printed
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
@@ -56,14 +56,14 @@ class LiveTable:
     @property
     def lines(self) -> tuple[str, ...]:
         if self.why_not:
-            return (f"{self.table}: stays as it is: {self.why_not}",)
+            return printed((f"{self.table}: stays as it is: {self.why_not}",))
         named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
         if self.is_done:
             line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
         else:
             line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
         left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
-        return (line, left) if self.unknown else (line,)
+        return printed((line, left) if self.unknown else (line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,17 @@ class LiveBackfill:
     def lines(self) -> tuple[str, ...]:
         head = f"{self.start} to {self.end}, into the live tables"
         if self.logs_plan:
-            return (head, *self.logs_plan, "which keys they name is known once they are mined")
+            return printed((head, *self.logs_plan, "which keys they name is known once they are mined"))
         cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
-        verify = "prove it: redolake verify " + " ".join(table.table for table in self.tables if table.is_done)
-        return (
+        verify = "prove it: redolake verify " + " ".join(in_shell(table.table) for table in self.tables if table.is_done)
+        lines = (
             head,
             f"reads the keys in {self.windows} window(s)" if not self.executed else f"{self.windows} window(s) read",
             *(line for table in self.tables for line in table.lines),
             *((cut,) if self.cut else ()),
             *((verify,) if any(table.is_done for table in self.tables) else ()),
         )
+        return printed(lines)
 
 
 def backfill_live(

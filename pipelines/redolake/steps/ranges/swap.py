@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.errors import ConfigurationError, Finding, Terminal, in_shell, printed
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -61,14 +61,16 @@ class SwappedTable:
             f"{self.table}: its copy {self.shadow} is complete to SCN {self.shadow_scn}, the table to SCN {self.applied_scn}"
         )
         if self.delta_version is None:
-            return (stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied")
-        return (
+            return printed((stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied"))
+        name = in_shell(self.table)
+        lines = (
             f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
-            f"what they replace is kept as {self.kept}: redolake swap {self.table} --undo",
-            *((f"it is held, and goes on after: redolake resume {self.table}",) if self.held else ()),
+            f"what they replace is kept as {self.kept}: redolake swap {name} --undo",
+            *((f"it is held, and goes on after: redolake resume {name}",) if self.held else ()),
             *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
-            f"prove it: redolake verify {self.table}",
+            f"prove it: redolake verify {name}",
         )
+        return printed(lines)
 
 
 def swap_table(
