@@ -132,6 +132,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 reason=by.reason,
                 by=by.by,
                 approved=by.shown,
+                tables=chosen_tables(chosen),
             )
             log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn - 1)
             for dropped in made.dropped:

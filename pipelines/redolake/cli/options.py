@@ -14,9 +14,11 @@ import typer
 from redolake.cli.connections import read_from_airflow, resolve_connections
 from redolake.cli.output import Output, print_error, print_json
 from redolake.config import Pipeline, load_configuration
+from redolake.config.tables import is_match
 from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
 from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
+from redolake.values.table_pattern import TablePattern
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -28,10 +30,10 @@ EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a
 
 
 def check_table_names(names: list[str] | None) -> list[str] | None:
-    """Raise BadParameter for a name that is not OWNER.TABLE, before anything is opened."""
+    """Raise BadParameter for what is neither OWNER.TABLE nor a pattern, before anything is opened."""
     for name in names or ():
         try:
-            TableId.parse(name)
+            (TablePattern if is_match(name) else TableId).parse(name)
         except ValueError as wrong:
             raise typer.BadParameter(str(wrong)) from None
     return names

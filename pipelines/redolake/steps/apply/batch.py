@@ -23,6 +23,7 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.codec import decode
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import renew_lease, take_apply_lease
+from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
@@ -159,8 +160,7 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         resumed = []
-        for text in tables:
-            table = TableId.parse(text)
+        for table in named_tables(context, tables):
             check_contents(context, table)
             entry = context.ledger.table(table)
             if entry is None or entry.state != "held":
@@ -190,7 +190,7 @@ class HoldingStatement:
 def look_up_ddl(pipeline: Pipeline, table_name: str, choice: str) -> HoldingStatement:
     """Return the DDL statement that holds a table. Raises Terminal for a table that none holds which `choice` answers."""
     with open_to_read(pipeline) as context:
-        return holding_statement(context, TableId.parse(table_name), choice)
+        return holding_statement(context, named_table(context, table_name), choice)
 
 
 def holding_statement(context: PipelineContext, table: TableId, choice: str) -> HoldingStatement:
@@ -218,7 +218,7 @@ def approve_ddl(
     check_reason("to approve a DDL", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        table = TableId.parse(table_name)
+        table = named_table(context, table_name)
         found = holding_statement(context, table, choice)
         if address not in (None, found.address):
             what = f"another statement holds the table than the one that was approved: {found.what}"

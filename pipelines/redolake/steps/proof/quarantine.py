@@ -24,6 +24,7 @@ from redolake.reconcile.table_versions import app_id, known_versions
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
@@ -146,7 +147,7 @@ def list_quarantine(
     from redolake.job.quarantine import read_changes
 
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
-        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        ids = named_tables(context, tables)
         found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
         for table in ids:
             one = quarantine_of(context, session, table)
@@ -186,9 +187,10 @@ def retry_quarantine(
 
     Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
     check_reason("a retry", reason)
-    table, by = TableId.parse(table_name), by or owner()
+    by = by or owner()
     with spark_when_needed(pipeline, spark, opens) as session:
         with open_reconciled(pipeline) as context:
+            table = named_table(context, table_name)
             found = quarantine_of(context, session, table)
             wanted = choose_keys(found, table, keys)
             assert found is not None
@@ -249,8 +251,9 @@ def drop_quarantined(
     """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
     check_reason("to drop changes", reason)
-    table, by = TableId.parse(table_name), by or owner()
+    by = by or owner()
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        table = named_table(context, table_name)
         found = quarantine_of(context, session, table)
         wanted = choose_keys(found, table, keys)
         assert found is not None

@@ -32,6 +32,7 @@ from redolake.steps.proof.verify import check_readable, entry_with_contents, pro
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, take_apply_lease
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -112,13 +113,14 @@ def repair_table(
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
-    table, started = TableId.parse(table_name), time.monotonic()
+    started = time.monotonic()
     with (
         open_context(pipeline) as context,
         comparison_place(pipeline) as place,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) as writer,
     ):
+        table = named_table(context, table_name)
         reconcile_ledger(context)
         remove_left_rows(context)
         entry, token = entry_to_repair(context, table, up_to), folder_name(place)

@@ -42,6 +42,7 @@ from redolake.steps.proof.compare_table import Compared, Method, compare_in_lake
 from redolake.steps.proof.hash_chunks import with_unfinished
 from redolake.steps.proof.table_to_compare import describe
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -191,7 +192,7 @@ def verify_tables(
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         gone = dropped_tables(context)
         there = [table.id for table in context.pipeline.tables if table.id not in gone]
-        ids = [TableId.parse(text) for text in tables] if tables else there
+        ids = named_tables(context, tables) if tables else there
         if due:
             ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
         ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
@@ -306,7 +307,7 @@ def compare_table(
 def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
     """Return the newest results of comparisons of each table, the newest first."""
     with open_to_read(pipeline) as context:
-        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        ids = named_tables(context, tables, past=True)
         found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
         return sorted(found, key=lambda proof: proof.at, reverse=True)
 

@@ -33,8 +33,9 @@ from redolake.records.lakes import LakePlace
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time
-from redolake.steps.ranges.shadows import choose, find_stop, missing_files, table_history
+from redolake.steps.ranges.shadows import find_stop, missing_files, table_history
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.delivery import RereadRows, RereadValues
@@ -136,7 +137,7 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
     """Return what is to be read for a moment (values/moment.py). Raises NotReadableAsOf with the first table that was not, or
     is not, known at its SCN."""
     with open_context(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
         entries = with_contents(context, chosen)

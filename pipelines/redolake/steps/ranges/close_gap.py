@@ -42,6 +42,7 @@ from redolake.steps.ranges.touched_keys import (
     why_not_by_key,
 )
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import spark_when_needed
@@ -196,8 +197,8 @@ def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | N
     ]
     if not names:
         return entries
-    wanted = {str(TableId.parse(name)) for name in names}
-    return [entry for entry in entries if str(entry.table) in wanted]
+    wanted = named_tables(context, names)
+    return [entry for entry in entries if entry.table in wanted]
 
 
 def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePlan]:

@@ -30,7 +30,7 @@ from redolake.steps.ranges.as_of import (
     with_own_quarantines,
     wrong_text,
 )
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -91,7 +91,7 @@ def copy_tables(
     A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
     """
     with open_context(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
         moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))

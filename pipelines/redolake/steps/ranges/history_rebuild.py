@@ -40,7 +40,8 @@ from redolake.steps.ranges.as_of import (
     with_contents,
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
-from redolake.steps.ranges.shadows import choose, refuse
+from redolake.steps.ranges.shadows import refuse
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -246,7 +247,7 @@ def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) 
 
 
 def table_with_history(context: PipelineContext, name: str) -> TableId:
-    (table,) = choose(context.pipeline, [name])
+    table = named_table(context, name)
     if context.pipeline.history_target(table) is None:
         finding = Finding(name, "has no history", "set `history: changes` or `history: scd2` for it")
         raise ConfigurationError([finding])

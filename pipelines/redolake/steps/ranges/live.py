@@ -22,11 +22,11 @@ from redolake.steps.ranges.live_range import FoundRows, LiveRange, live_range, r
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
 from redolake.steps.ranges.shadows import (
-    choose,
     range_of,
 )
 from redolake.steps.ranges.touched_keys import TouchedRows
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
@@ -126,7 +126,7 @@ def backfill_live(
         check_reason("a backfill into live tables", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)

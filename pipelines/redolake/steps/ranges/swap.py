@@ -28,8 +28,8 @@ from redolake.steps.proof.copied_lists import CopiedList, SwappedLists, read_lis
 from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.ranges.copies import copy_path, fold, fold_spec, folder_of
-from redolake.steps.ranges.shadows import choose
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -96,14 +96,13 @@ def swap_table(
     if shadow is not None and not COPY.fullmatch(shadow):
         what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
         raise ConfigurationError([Finding("--shadow", what, "name one that `redolake backfill --target copy` has printed")])
-    table = TableId.parse(table_name)
     with (
         open_context(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
     ):
         reconcile_ledger(context)
-        (table,) = choose(context.pipeline, [table_name])
+        table = named_table(context, table_name)
         entry = entry_with_contents(context, table)
         if entry.state == "snapshotting":
             raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)

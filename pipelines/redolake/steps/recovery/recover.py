@@ -7,7 +7,7 @@ rows were carried and cannot be completed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -29,6 +29,7 @@ from redolake.records.gaps import DeclaredGap, GapKind
 from redolake.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import apply_lease
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import pdb_change, record_pdb_change, recorded_container
 from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import record_choices
@@ -113,8 +114,10 @@ def declare_gap(
     reason: str = "",
     by: str = "",
     approved: str | None = None,
+    tables: Sequence[str] = (),
 ) -> DeclaredGapReport:
-    """Continue the chain of windows after the lost redo.
+    """Continue the chain of windows after the lost redo. `tables` are to be read again after it: a name that means none is
+    refused before anything is written.
 
     `approved` is the `cost_of` that a person saw. Raises Terminal where it is another one now, while nothing is lost, and until
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
@@ -126,6 +129,7 @@ def declare_gap(
         apply_lease(writer),
         open_inspection(pipeline, source) as (context, oracle, found),
     ):
+        named_tables(context, tables)
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()

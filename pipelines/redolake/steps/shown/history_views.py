@@ -11,7 +11,7 @@ from redolake.apply.delta.log import DeltaLog, read_log
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
@@ -62,7 +62,7 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
     ConfigurationError for a named table that has no history, or one that has not begun, and for views of one name."""
     with open_to_read(pipeline) as context:
         captured = [table.id for table in context.pipeline.tables]
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         paths = {table: context.pipeline.history_target(table) for table in chosen}
         found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
     histories = [one for one in found if one is not None]

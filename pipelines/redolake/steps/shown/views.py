@@ -15,7 +15,7 @@ from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_li
 from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
@@ -58,7 +58,7 @@ def write_views(
     With a moment, also for a table that has no version of its SCN."""
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
-        asked = choose(context.pipeline, tables) if plan is None else list(plan.bases)
+        asked = named_tables(context, tables) if plan is None else list(plan.bases)
         chosen = [table for table in asked if tables or has_contents(context, table)]
         with_contents(context, chosen)
         if not chosen:
