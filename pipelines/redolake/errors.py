@@ -20,7 +20,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def printed(lines: Iterable[str]) -> tuple[str, ...]:
+def plain_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the lines of a result as a person reads them: none of its names and values begins another line."""
     return tuple(map(one_line, lines))
 

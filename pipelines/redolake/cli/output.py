@@ -26,7 +26,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redolake.errors import Finding, one_line, printed
+from redolake.errors import Finding, one_line, plain_lines
 from redolake.host.progress import Progress
 from redolake.values.utc import beside
 
@@ -158,7 +158,7 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def text_of(*lines: str, style: str = "") -> Text:
     """Return lines as a text: each stays one, whatever is in its names and values."""
-    return Text("\n".join(printed(lines)), style=style)
+    return Text("\n".join(plain_lines(lines)), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns

@@ -57,8 +57,9 @@ NONE = "is no table of the pipeline"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pipeline with a live, a held and a snapshotting table, two that differ in case alone, a removed, an excluded and a
-    matched one. Its database does not answer."""
+    """Write pipelines.yml of a pipeline with tables in each state, whose database does not answer.
+
+    Two names differ in case alone; one was removed from `tables`, others are excluded, left out, or new."""
     folder, names = tmp_path_factory.mktemp("named"), ("SHOP.ORDERS", "SHOP.STOCK", "SHOP.NEW", "SHOP.GONE", 'SHOP."Mixed"')
     made = CockpitLedger(folder, datetime.now(UTC), (*names, 'SHOP."mixed"'))
     made.run()

@@ -11,7 +11,7 @@ from itertools import islice
 from redolake.apply.delta.log import position_of
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, now, open_context, open_to_read
-from redolake.errors import OF_BATCH, InvariantBroken, Terminal, printed, report_with
+from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.carried import CarriedRows, read_carried
@@ -58,7 +58,7 @@ class DropCost(OpenTransaction):
             "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to "
             "one of its rows may hold its table.",
         )
-        return printed(lines)
+        return plain_lines(lines)
 
 
 def list_transactions(pipeline: Pipeline) -> TransactionList:

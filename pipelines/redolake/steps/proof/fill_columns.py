@@ -18,7 +18,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedolakeError, Terminal, in_shell, printed
+from redolake.errors import RedolakeError, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.host.progress import count_rows
 from redolake.land import layout
@@ -76,12 +76,12 @@ class FilledColumns:
         names = f"{self.table}: {', '.join(shown)}"
         if self.delta_version is None:
             rows = "all rows" if self.rows is None else f"about {self.rows} rows"
-            return printed((f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",))
+            return plain_lines((f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",))
         lines = (
             f"{names}: added to {self.rows} rows AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
             f"it goes on with the next run; prove it after that: redolake verify {in_shell(self.table)}",
         )
-        return printed(lines)
+        return plain_lines(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from redolake.errors import (
     Terminal,
     Transient,
     one_line,
-    printed,
+    plain_lines,
 )
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -143,7 +143,7 @@ class NotCompared:
     @property
     def lines(self) -> tuple[str, ...]:
         what = f"{self.table}: NOT COMPARED, {self.error['code']}: {self.error['what']}"
-        return printed((what, *((f"  do this: {self.error['cure']}",) if self.error["cure"] else ())))
+        return plain_lines((what, *((f"  do this: {self.error['cure']}",) if self.error["cure"] else ())))
 
 
 @dataclass(frozen=True, slots=True)

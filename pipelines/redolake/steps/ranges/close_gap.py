@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedoNotUnderstood, Terminal, one_line, printed
+from redolake.errors import RedoNotUnderstood, Terminal, one_line, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
 from redolake.ledger import TableEntry
@@ -101,10 +101,10 @@ class GapClosing:
         head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn - 1}"
         if self.missing:
             names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
-            return printed((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
+            return plain_lines((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
         logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
         reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
-        return printed((head, "" if self.executed else reads, *map(str, self.tables)))
+        return plain_lines((head, "" if self.executed else reads, *map(str, self.tables)))
 
 
 @dataclass(frozen=True, slots=True)

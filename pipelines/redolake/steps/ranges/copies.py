@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding, printed
+from redolake.errors import ConfigurationError, Finding, plain_lines
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -72,7 +72,7 @@ class Copies:
         wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
         after = (*wrong, swap) if self.executed else ()
         head = f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}"
-        return printed((head, *rows, *after))
+        return plain_lines((head, *rows, *after))
 
 
 def copy_tables(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from redolake.errors import printed
+from redolake.errors import plain_lines
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.range_ends import RangeEnd
@@ -61,7 +61,7 @@ class BackfillPlan:
             f"{edges}{carried if self.open_transactions else ''}; those that are open at its end are left out",
             *(line for table in self.tables for line in lines_of(table)),
         )
-        return printed(lines)
+        return plain_lines(lines)
 
 
 def lines_of(table: PlannedTable) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell, printed
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell, plain_lines
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
@@ -56,14 +56,14 @@ class LiveTable:
     @property
     def lines(self) -> tuple[str, ...]:
         if self.why_not:
-            return printed((f"{self.table}: stays as it is: {self.why_not}",))
+            return plain_lines((f"{self.table}: stays as it is: {self.why_not}",))
         named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
         if self.is_done:
             line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
         else:
             line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
         left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
-        return printed((line, left) if self.unknown else (line,))
+        return plain_lines((line, left) if self.unknown else (line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class LiveBackfill:
     def lines(self) -> tuple[str, ...]:
         head = f"{self.start} to {self.end}, into the live tables"
         if self.logs_plan:
-            return printed((head, *self.logs_plan, "which keys they name is known once they are mined"))
+            return plain_lines((head, *self.logs_plan, "which keys they name is known once they are mined"))
         cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
         verify = "prove it: redolake verify " + " ".join(in_shell(table.table) for table in self.tables if table.is_done)
         lines = (
@@ -99,7 +99,7 @@ class LiveBackfill:
             *((cut,) if self.cut else ()),
             *((verify,) if any(table.is_done for table in self.tables) else ()),
         )
-        return printed(lines)
+        return plain_lines(lines)
 
 
 def backfill_live(

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal, in_shell, printed
+from redolake.errors import ConfigurationError, Finding, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -61,7 +61,7 @@ class SwappedTable:
             f"{self.table}: its copy {self.shadow} is complete to SCN {self.shadow_scn}, the table to SCN {self.applied_scn}"
         )
         if self.delta_version is None:
-            return printed((stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied"))
+            return plain_lines((stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied"))
         name = in_shell(self.table)
         lines = (
             f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
@@ -70,7 +70,7 @@ class SwappedTable:
             *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
             f"prove it: redolake verify {name}",
         )
-        return printed(lines)
+        return plain_lines(lines)
 
 
 def swap_table(

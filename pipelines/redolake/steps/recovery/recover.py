@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, held_lease, now, open_context, open_pipeline_source
-from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, printed
+from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, plain_lines
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import (
@@ -335,7 +335,7 @@ def recovery_text(found: RecoveryReport, how: Callable[[Choice], str] = command_
         lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {how(choice)}"]
         if choice.name == "restore":
             lines += [f"   RMAN> {line}" for line in found.rman]
-    return "\n".join(printed(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"]))
+    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"]))
 
 
 def missing_text(log: MissingLogReport) -> str:
