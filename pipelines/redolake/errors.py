@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
 def one_line(text: str) -> str:
     """Return a text with each character that no line shows, such as a line's end in a name, as its escape."""
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def plain_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines of a result as a person reads them: none of its names and values begins another line."""
+    return tuple(map(one_line, lines))
 
 
 def in_shell(name: str) -> str:

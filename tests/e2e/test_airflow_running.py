@@ -49,6 +49,7 @@ class Running:
     log: Path
 
     def run(self, dag: str, conf: dict[str, Any] | None = None) -> str:
+        """Start a run as bob."""
         return self.bob.trigger(dag, conf)
 
     def finish(self, dag: str, run: str) -> str:
@@ -102,7 +103,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             "on_deadline": notify("{{ dag_run.dag_id }} is late"),
         }
         places = {what: f"{body[what]}-{HASTY}" for what in ("landing", "lake")}
-        file.write_text(yaml.safe_dump({"pipelines": {PATIENT: body, HASTY: {**body, **places, "airflow": hasty}}}))
+        two = {"approval_by_another": True}
+        file.write_text(
+            yaml.safe_dump({"pipelines": {PATIENT: {**body, "airflow": two}, HASTY: {**body, **places, "airflow": hasty}}})
+        )
         pipelines = dict(load_configuration(file).pipelines)
         for pipeline in pipelines.values():
             steps.begin_snapshot(pipeline, shop.params)
@@ -147,6 +151,13 @@ def test_a_gap_is_declared_only_after_a_person_has_approved_it(running: Running)
     with open_context(pipeline) as context:
         decision, *_ = context.ledger.decisions("rejected")
     assert (decision.who, decision.body["reason"]) == ("ann, asked by bob", "the tapes are there")
+
+    refused = running.run("e2e_recover", {"choice": "gap", "confirm": "e2e"})
+    own = {"chosen_options": ["Approve"], "params_input": {"reason": "me again"}}
+    running.bob.request("PATCH", running.question("e2e_recover", refused), own)
+    assert running.finish("e2e_recover", refused) == "failed"
+    assert running.states("e2e_recover", refused)["approve"] == "failed"
+    assert gaps(pipeline) == []
 
     approved = running.run("e2e_recover", {"choice": "gap"})
     assert running.answer("e2e_recover", approved, "Approve", "the tapes are gone") == "success"

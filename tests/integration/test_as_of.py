@@ -19,12 +19,14 @@ from redolake.host import crash
 from redolake.lake import Lake, lake
 from redolake.steps.ranges.as_of import opened_as_of, plan_read
 from redolake.steps.shown.history_views import history_of
+from redolake.steps.shown.views import STATEMENTS, ViewOf, view_name
 from redolake.values.history_sql import as_of_sql
 from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.spark.test_readers import DELTA_EXTENSION
 from tests.references.delta_table import delta_rows, read_delta
+from tests.unit.steps.test_views import ODD
 
 pytestmark = pytest.mark.spark
 
@@ -200,6 +202,17 @@ def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python
 
 
 BOTH = "SELECT kind, id, amount FROM bank.accounts"
+
+
+def test_spark_makes_the_view_of_a_table_of_any_name(bank: Bank) -> None:
+    path = bank.pipeline.target(TableId("SHOP", "SAVINGS"))
+    views = [ViewOf(TableId(name, name), path) for name in (*ODD, "GLOBAL_TEMP", "SPARK_CATALOG", "DEFAULT")]
+    for statement in STATEMENTS["spark"](views, []):
+        bank.spark.sql(statement.removesuffix(";"))
+
+    rows = bank.spark.read.format("delta").load(path).count()
+    for view in views:
+        assert bank.spark.table(view_name("spark", view.table)).count() == rows
 
 
 def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:

@@ -117,8 +117,27 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -
     window = capture(pipeline, shop.params).window
 
     again = steps.remine_window(pipeline, window, source=shop.params)
+    fewer = steps.remine_window(shop.pipeline(tables=TWO_TABLES[:1]), window, source=shop.params)
 
     assert again.equal, again.differs
+    assert fewer.equal, fewer.differs  # planned while the other table was in `tables`, too
+
+
+def test_a_window_that_is_mined_after_a_table_was_removed_lands(shop: Shop, no_spark: str) -> None:
+    """As in Airflow, where a plan and the tasks that carry it out read pipelines.yml one after the other."""
+    both, one = shop.pipeline(tables=TWO_TABLES), shop.pipeline(tables=TWO_TABLES[:1])
+    steps.take_snapshot(both, source=shop.params, spark=no_spark)
+    shop.work(40)
+    shop.switch_logs()
+    planned = steps.plan_next_window(both, shop.params)
+    assert planned.window is not None
+
+    mined = [steps.mine_window_slice(one, shop.params, planned.window, number) for number in planned.slices]
+    steps.land_window(one, planned.window, mined, shop.params)
+    caught_up(shop, one, no_spark)
+
+    found = steps.verify_tables(one, source=shop.params, spark=no_spark)
+    assert (found.equal, [t.table for t in found.tables]) == (True, TWO_TABLES[:1])
 
 
 def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, no_spark: str) -> None:

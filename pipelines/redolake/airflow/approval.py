@@ -1,12 +1,16 @@
 """Choices that cannot be undone: a form confirms them with the pipeline's name, or a person approves them under *Required
-Actions* in Airflow. Without either, nothing is done."""
+Actions* in Airflow. Without either, nothing is done.
+
+With `airflow.approval_by_another`, only the approval counts, and only that of another person than who started the run. Airflow
+knows both by name; where it knows one of them not, nobody may approve."""
 
 # mypy: disallow-subclassing-any=False
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,6 +24,7 @@ from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.notices import notifiers
 from redolake.airflow.texts import TASKS
 from redolake.config import Pipeline
+from redolake.errors import one_line
 
 log = logging.getLogger(__name__)
 TASK, ASKED = "approve", "asked"
@@ -27,10 +32,11 @@ TASK, ASKED = "approve", "asked"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person has to approve. `shown` identifies what it is about, so that only this is done afterwards."""
+    """What a person has to approve. `shown` identifies what it is about, so that only this is done afterwards. The lines may
+    contain any name and value."""
 
     subject: str
-    body: str
+    lines: Sequence[str]
     shown: Any
 
 
@@ -67,9 +73,15 @@ class ApproveChoice(ApprovalOperator):
             question = self.ask(resolved, chosen)
         if question is None:
             return None
-        log.info("%s\n%s", question.subject, question.body)
-        context["ti"].xcom_push(ASKED, {"subject": question.subject, "shown": question.shown})
-        self.subject, self.body = question.subject, f"```text\n{question.body}\n```"
+        if self.pipeline.airflow.approval_by_another and not trigger_name(context):
+            raise AirflowFailException(
+                "Airflow does not know who started this run, so nobody can approve it as another person\n"
+                "  do this: trigger it as a user of Airflow, on its page or by its API"
+            )
+        lines = [*map(one_line, (*question.lines, f"asked by {trigger_user(context)}"))]
+        self.subject, self.body = one_line(question.subject), code_block(lines)
+        log.info("%s", "\n".join([self.subject, *lines]))
+        context["ti"].xcom_push(ASKED, {"subject": self.subject, "shown": question.shown})
         reason = Param(chosen["reason"], type=["null", "string"], title="Reason", description="Stored with the decision.")
         self.params = ParamsDict({"reason": reason})
         return super().execute(context)
@@ -82,6 +94,8 @@ class ApproveChoice(ApprovalOperator):
             log.warning("rejected by %s: nothing is done", made.by)
             with resolved_pipeline(self.pipeline) as resolved:
                 steps.record_rejection(resolved, asked["subject"], reason=made.reason, by=made.by)
+        elif "error" not in event:
+            check_another(self.pipeline, context, event)
         return super().execute_complete(context, event)
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
@@ -94,15 +108,39 @@ class ApproveChoice(ApprovalOperator):
 
 
 def find_decision(pipeline: Pipeline, context: Any) -> Decided:
-    """Return who made the choice of this run. Raises AirflowFailException where neither the form nor a person confirmed it."""
+    """Return who made the choice of this run. Raises AirflowFailException where neither the form nor a person confirmed it,
+    or not the person who has to."""
     chosen = context["params"]
     if is_confirmed(pipeline, chosen):
         return Decided(trigger_user(context), chosen["reason"] or "")
     found, asked = (context["ti"].xcom_pull(task_ids=TASK, key=key) for key in ("return_value", ASKED))
     if not asked or not found or found["chosen_options"] != [ApprovalOperator.APPROVE]:
         raise AirflowFailException("not confirmed: nothing was done\n  do this: trigger it again")
+    check_another(pipeline, context, found)
     made = answer(context, found)
     return Decided(made.by, made.reason, asked["shown"])
+
+
+def check_another(pipeline: Pipeline, context: Any, response: Mapping[str, Any]) -> None:
+    """Raise AirflowFailException where another person has to approve, and who did is who started the run, or is not known."""
+    if not pipeline.airflow.approval_by_another:
+        return
+    user, asked = response.get("responded_by_user") or {}, trigger_name(context)
+    name, number = ((user.get(field) or "").strip() for field in ("name", "id"))
+    is_known = bool(asked and name)
+    if is_known and asked.casefold() not in (name.casefold(), number.casefold()):
+        return
+    what = f"{one_line(asked)} started this run and may not approve it" if is_known else "Airflow does not know who it was"
+    raise AirflowFailException(
+        f"not approved: {what}. Nothing was done\n  do this: trigger it again, and let another person answer"
+    )
+
+
+def code_block(lines: Sequence[str]) -> str:
+    """Return lines as Markdown that shows them as they are: its fence is longer than any that they contain."""
+    text = "\n".join(lines)
+    fence = "`" * max(3, *(len(found) + 1 for found in re.findall("`+", text)), 0)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def answer(context: Any, response: Mapping[str, Any]) -> Decided:
@@ -113,12 +151,20 @@ def answer(context: Any, response: Mapping[str, Any]) -> Decided:
     return Decided(name if name == asked else f"{name}, asked by {asked}", written or context["params"]["reason"] or "")
 
 
+def trigger_name(context: Any) -> str:
+    """Return the name of who started the run, as Airflow's login knows it; "" for a run of a schedule or of another DAG's."""
+    return (getattr(context["dag_run"], "triggering_user_name", None) or "").strip()
+
+
 def trigger_user(context: Any) -> str:
-    return getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
+    return trigger_name(context) or "airflow"
 
 
 def is_confirmed(pipeline: Pipeline, chosen: Mapping[str, Any]) -> bool:
-    """Return whether the form contains the pipeline's name. Raises AirflowFailException if it contains another text."""
+    """Return whether the form contains the pipeline's name, and that is enough. Raises AirflowFailException if it contains
+    another text."""
+    if pipeline.airflow.approval_by_another:
+        return False
     written = (chosen["confirm"] or "").strip()
     if written not in ("", pipeline.name):
         raise AirflowFailException(

@@ -105,7 +105,7 @@ def fill_live(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(map(one_line, found.lines))
+    text = "\n".join(found.lines)
     if not found.is_whole:
         raise AirflowFailException(text)
     log.info("%s", text)
@@ -129,7 +129,7 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    log.info("%s", "\n".join(map(one_line, found.lines)))
+    log.info("%s", "\n".join(found.lines))
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:

@@ -50,6 +50,8 @@ def old_range(pipeline: Pipeline) -> Param:
 
 def confirmation(pipeline: Pipeline, choices: str) -> Param:
     """Return the field that confirms choices that cannot be undone."""
+    if pipeline.airflow.approval_by_another:
+        return optional_text("Confirm", f"Not read: for {choices}, the run waits until another person approves it.")
     return optional_text(
         "Confirm",
         f"Only for {choices}, which cannot be undone: write {pipeline.name} here. If it is empty, the run waits for an "

@@ -139,7 +139,7 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     found = asked.act(lambda _: work_of(pipeline, pipeline, execute=False, by=Decided("", "")))
     lines = [line for one in found.values() for line in one.lines]
     subject = " ".join([f"{pipeline.name}: {asked.operation.command}", *filter(None, (chosen.get("ddl"), *found))])
-    return Question(subject, "\n".join([asked.operation.does, *lines]), {name: one.shown for name, one in found.items()})
+    return Question(subject, [asked.operation.does, *lines], {name: one.shown for name, one in found.items()})
 
 
 def work_of(pipeline: Pipeline, resolved: Pipeline, *, execute: bool, by: Decided, shown: Any = None) -> Work:

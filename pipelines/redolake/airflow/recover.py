@@ -19,7 +19,6 @@ from redolake.airflow.tasks import StartRun, short_circuit_task
 from redolake.airflow.texts import RECOVER, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import one_line
 
 if TYPE_CHECKING:
     from redolake.records.shown_facts import Choice
@@ -77,8 +76,8 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
         return None
     cost = steps.cost_of(steps.inspect_redo_loss(pipeline, source_of(pipeline)), kind)
     given = (("SCN", chosen["scn"]), ("tables", ", ".join(chosen_tables(chosen))))
-    lines = [cost, *(f"{name}: {value}" for name, value in given if value)]
-    return Question(f"{pipeline.name}: {kind} after lost redo", "\n".join(lines), cost)
+    lines = [*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)]
+    return Question(f"{pipeline.name}: {kind} after lost redo", lines, cost)
 
 
 def close(pipeline: Pipeline, context: Any) -> None:
@@ -98,7 +97,7 @@ def close(pipeline: Pipeline, context: Any) -> None:
             report=log_line,
             opens=session_opener(pipeline),
         )
-    text = "\n".join(one_line(line) for line in found.lines if line)
+    text = "\n".join(line for line in found.lines if line)
     if found.missing or any(table.why_not for table in found.tables):
         raise AirflowFailException(text)
     log.info("%s", text)
@@ -133,6 +132,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 reason=by.reason,
                 by=by.by,
                 approved=by.shown,
+                tables=chosen_tables(chosen),
             )
             log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn - 1)
             for dropped in made.dropped:

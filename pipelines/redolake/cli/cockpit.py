@@ -58,7 +58,7 @@ def tables(
         if output is Output.table:
             for table in found.tables:
                 if table.error is not None:
-                    print_alert(f"{table.name} is held, {table.code}: {table.error}\n  do this: {table.cure}")
+                    print_alert(f"{table.name} is held, {table.code}: {table.error}", f"  do this: {table.cure}")
 
 
 def tables_grid(found: Overview) -> Grid:

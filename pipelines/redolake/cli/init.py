@@ -18,7 +18,7 @@ from redolake.cli.connections import read_from_airflow
 from redolake.cli.options import ConfigOption, OutputOption, report_errors
 from redolake.cli.output import Output, groups_text, print_notice, print_progress, show
 from redolake.config.file import config_file
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, one_line
 
 if TYPE_CHECKING:
     from redolake.source import ConnectParams, Source
@@ -237,11 +237,11 @@ def summary(file: Path, made: FirstPipeline, found: FoundTables, known: Connecti
     text.append(f"pipeline {made.pipeline} with {len(made.captured)} table(s), {len(made.captured) - plain} with settings\n")
     for table in made.captured:
         for why in table.why:
-            text.append(f"  {table.table}: {why}\n", style="dim")
+            text.append(one_line(f"  {table.table}: {why}") + "\n", style="dim")
     for name, reason in found.left_out.items():
-        text.append(f"  {name} is left out: it {reason}\n", style="dim")
+        text.append(one_line(f"  {name} is left out: it {reason}") + "\n", style="dim")
     for table in made.refused:
-        text.append(f"  {table.table} is left out: {'; '.join(table.refused)}\n", style="yellow")
+        text.append(one_line(f"  {table.table} is left out: {'; '.join(table.refused)}") + "\n", style="yellow")
     if made.findings:
         text.append("To do before the first run:\n", style="bold")
         text.append_text(groups_text(made.groups))

@@ -25,6 +25,7 @@ from redolake.cli.output import (
     findings_text,
     grid,
     print_alert,
+    print_lines,
     print_notice,
     show,
     show_declared_gaps,
@@ -73,7 +74,7 @@ def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:
 def show_histories(tables: Sequence[TableStatus]) -> None:
     for table in tables:
         if table.history is not None:
-            console.print(f"{table.table}: its history is {history_text(table.history)}", soft_wrap=True)
+            print_lines(f"{table.table}: its history is {history_text(table.history)}")
 
 
 def history_text(found: HistoryFact) -> str:
@@ -84,7 +85,8 @@ def history_text(found: HistoryFact) -> str:
 
 def show_details(status: Status) -> None:
     if status.lacks_ledger:
-        print_alert(f"The ledger is empty, and the landing is not\n  do this: `redolake run -p {status.pipeline}` rebuilds it")
+        cure = f"  do this: `redolake run -p {status.pipeline}` rebuilds it"
+        print_alert("The ledger is empty, and the landing is not", cure)
     show_held(status.tables)
     rows = [(w.to_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("to SCN", "state", "logs", "rows", "ends, UTC"), rows, ("to SCN",))
@@ -92,7 +94,7 @@ def show_details(status: Status) -> None:
     show_streams(status)
     show_histories(status.tables)
     if status.pruned_to_scn is not None:
-        console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
+        print_lines(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
     if quotes := sum(w.single_quote_rows for w in status.windows):
         console.print(
             f"LogMiner left quotes inside values single in {quotes} row(s): a table is held where its text has two readings"
@@ -104,11 +106,11 @@ def show_details(status: Status) -> None:
             )
             print_notice(f"window {window.name}: rows of {one.table} {what}")
     some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
-    console.print(some if status.open_transactions else "No transaction is open.")
+    print_lines(some if status.open_transactions else "No transaction is open.")
     show_declared_gaps(status.declared_gaps)
     show_dropped(status.dropped)
     for new in status.announced:
-        print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured\n  do this: {new.cure}")
+        print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured", f"  do this: {new.cure}")
     for unlisted in (one for one in status.tables if not one.listed):
         print_notice(f"{unlisted.table} is not in `tables` any more: its Delta table stays as it is")
     kept = {table.table: table.dropped_at for table in status.tables if table.dropped_at is not None}
@@ -116,10 +118,10 @@ def show_details(status: Status) -> None:
         print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on_ddl: drop_table: keep`)")
     for missing in (one for one in status.gone if one.table not in kept):
         cure = f"if it was dropped for good, exclude it with `!{missing.table}`"
-        print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")
+        print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}", f"  do this: {cure}")
     if status.lost is not None:
         lost = status.lost
-        print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover -p {status.pipeline}")
+        print_alert(f"LOST since {lost.since}: {lost.what}", f"  do this: redolake recover -p {status.pipeline}")
 
 
 def show_streams(status: Status) -> None:
@@ -128,8 +130,8 @@ def show_streams(status: Status) -> None:
         show_stream(stream)
     if status.unproved_since_scn is not None:
         print_notice(
-            f"Since SCN {status.unproved_since_scn} windows are received without a connection: {NOT_PROVED}\n"
-            "  do this: name `connection` below `source`; the next run proves it"
+            f"Since SCN {status.unproved_since_scn} windows are received without a connection: {NOT_PROVED}",
+            "  do this: name `connection` below `source`; the next run proves it",
         )
 
 
@@ -141,9 +143,9 @@ def show_stream(stream: StreamFact) -> None:
     else:
         text = f"{who}: read to SCN {stream.scn}, log {stream.sequence}, written {utc_text(stream.written_at)}"
     if stream.holds_back:
-        print_notice(f"{text}; it holds windows back\n  do this: see that it runs, and has its logs")
+        print_notice(f"{text}; it holds windows back", "  do this: see that it runs, and has its logs")
     else:
-        console.print(text, soft_wrap=True)
+        print_lines(text)
 
 
 def windows(

@@ -14,11 +14,13 @@ import typer
 from redolake.cli.connections import read_from_airflow, resolve_connections
 from redolake.cli.output import Output, print_error, print_json
 from redolake.config import Pipeline, load_configuration
+from redolake.config.tables import is_match
 from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
 from redolake.operations import Verdict
 from redolake.operations.declared import MEANINGS
 from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
+from redolake.values.table_pattern import TablePattern
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -28,10 +30,10 @@ EXIT_CODES = f"Exit codes: {' · '.join(f'{code:d} {means}' for code, means in M
 
 
 def check_table_names(names: list[str] | None) -> list[str] | None:
-    """Raise BadParameter for a name that is not OWNER.TABLE, before anything is opened."""
+    """Raise BadParameter for what is neither OWNER.TABLE nor a pattern, before anything is opened."""
     for name in names or ():
         try:
-            TableId.parse(name)
+            (TablePattern if is_match(name) else TableId).parse(name)
         except ValueError as wrong:
             raise typer.BadParameter(str(wrong)) from None
     return names
@@ -57,7 +59,9 @@ TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=chec
 LogsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+        "--logs",
+        help="With --from-logs: a log, or a folder of them below `allowed_folders`, that the database can read. "
+        "Default: V$ARCHIVED_LOG.",
     ),
 ]
 RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]

@@ -26,7 +26,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redolake.errors import Finding, one_line
+from redolake.errors import Finding, one_line, plain_lines
 from redolake.host.progress import Progress
 from redolake.values.utc import beside
 
@@ -142,14 +142,23 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield report
 
 
-def print_alert(text: str) -> None:
+def print_alert(*lines: str) -> None:
     """Print part of a result that needs action."""
-    console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+    print_lines(*lines, style="red")
 
 
-def print_notice(text: str) -> None:
+def print_notice(*lines: str) -> None:
     """Print part of a result that somebody should know of."""
-    console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    print_lines(*lines, style="yellow")
+
+
+def print_lines(*lines: str, style: str = "") -> None:
+    console.print(text_of(*lines, style=style), soft_wrap=True)
+
+
+def text_of(*lines: str, style: str = "") -> Text:
+    """Return lines as a text: each stays one, whatever is in its names and values."""
+    return Text("\n".join(plain_lines(lines)), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns
@@ -157,7 +166,7 @@ WORDS = (24, 10)  # letters of a word that are not cut: the longest with which t
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
-    out = Grid(title=title, title_justify="left", header_style="bold")
+    out = Grid(title=one_line(title), title_justify="left", header_style="bold")
     cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]  # before it is measured
     texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
     widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
@@ -222,9 +231,8 @@ def groups_text(groups: Sequence[FindingGroup]) -> Text:
             text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
             continue
         tables = f"in {group.tables} table(s)" if group.tables else "of"
-        text.append(f"{group.what}\n    {tables}: {list_subjects(group.subjects)}\n")
-        if group.cure:
-            text.append(f"    do this: {group.cure}\n")
+        cure = (f"    do this: {group.cure}",) if group.cure else ()
+        text.append_text(text_of(group.what, f"    {tables}: {list_subjects(group.subjects)}", *cure)).append("\n")
     return text
 
 
@@ -241,23 +249,24 @@ def show_held(tables: Sequence[TableStatus]) -> None:
         if found.error is not None:
             places = ", ".join(f"{name} {value}" for name, value in (found.where or {}).items() if name != "table")
             where = f" ({places})" if places else ""
-            print_alert(f"{found.table} is held, {found.code}: {found.error}{where}\n  do this: {found.cure}")
+            print_alert(f"{found.table} is held, {found.code}: {found.error}{where}", f"  do this: {found.cure}")
 
 
 def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
     """Print the declared gaps that some table still lacks."""
     for found in gaps:
         tables = ", ".join(found.tables)
-        text = Text(
-            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn - 1} was never read, in {tables}\n",
-            style="yellow",
+        print_notice(
+            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn - 1} was never read, in {tables}"
         )
-        text.append(f"  {found.reason} ({found.by}, {found.at}); {found.lost}\n", style="dim")
-        text.append(transactions_text("dropped, open at its start", found.dropped), style="dim")
         split = found.split_transactions or ()
-        text.append(transactions_text("split, without their changes before its end", split), style="dim")
-        text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
-        console.print(text, soft_wrap=True)
+        print_lines(
+            f"  {found.reason} ({found.by}, {found.at}); {found.lost}",
+            *transactions_lines("dropped, open at its start", found.dropped),
+            *transactions_lines("split, without their changes before its end", split),
+            "  until `redolake snapshot OWNER.TABLE --replace`",
+            style="dim",
+        )
 
 
 class Transaction(Protocol):
@@ -267,22 +276,18 @@ class Transaction(Protocol):
     def rows(self) -> int: ...
 
 
-def transactions_text(title: str, transactions: Sequence[Transaction], most: int = 5) -> str:
-    if not transactions:
-        return ""
-    named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
-    more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
-    return f"  {title}: {named}{more}\n"
+def transactions_lines(title: str, transactions: Sequence[Transaction], most: int = 5) -> Iterator[str]:
+    if transactions:
+        named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
+        more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
+        yield f"  {title}: {named}{more}"
 
 
 def show_dropped(dropped: Sequence[DropReport]) -> None:
     """Print the dropped transactions that still matter."""
     for found in dropped:
-        text = Text(f"dropped: transaction {found.xid} of container {found.con_id}, ", style="yellow")
-        text.append(f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}")
-        text.append("" if found.end_scn is None else f" SCN {found.end_scn}")
-        text.append(f"\n  {found.reason} ({found.by}, {found.at})\n", style="dim")
-        if found.lacking:
-            lacking = ", ".join(found.lacking)
-            text.append(f"  missing from {lacking} until `redolake snapshot OWNER.TABLE --replace`\n", style="dim")
-        console.print(text, soft_wrap=True, end="")
+        what = f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}"
+        end = "" if found.end_scn is None else f" SCN {found.end_scn}"
+        print_notice(f"dropped: transaction {found.xid} of container {found.con_id}, {what}{end}")
+        missing = f"  missing from {', '.join(found.lacking)} until `redolake snapshot OWNER.TABLE --replace`"
+        print_lines(f"  {found.reason} ({found.by}, {found.at})", *((missing,) if found.lacking else ()), style="dim")

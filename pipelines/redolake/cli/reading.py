@@ -25,7 +25,11 @@ def read(
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Write the tables as Parquet to this folder; each gets a folder there.")
+        str | None,
+        typer.Option(
+            "--to",
+            help="Write the tables as Parquet to this folder, below the lake or `allowed_folders`; each gets a folder there.",
+        ),
     ] = None,
     sql: Annotated[
         str | None, typer.Option("--sql", help="A query over the tables as views: OWNER_NAME, or NAME where it is unique.")

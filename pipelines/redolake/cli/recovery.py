@@ -85,7 +85,9 @@ def close_gap(
     logs: Annotated[
         list[str] | None,
         typer.Option(
-            "--logs", help="A restored log, or a folder of them, at a path that the database can read; default: V$ARCHIVED_LOG."
+            "--logs",
+            help="A restored log, or a folder of them below `allowed_folders`, at a path that the database can read; default: "
+            "V$ARCHIVED_LOG.",
         ),
     ] = None,
     execute: Annotated[

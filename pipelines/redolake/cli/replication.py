@@ -29,7 +29,6 @@ from redolake.cli.output import NOT_DONE, Output, grid, print_progress, progress
 from redolake.values.amounts import duration, size
 from redolake.values.moment import FORMS, is_time
 from redolake.values.null_rule import nulled_text
-from redolake.values.table import TableId
 from redolake.values.unused_options import refuse_unused
 from redolake.values.utc import utc_text
 
@@ -105,10 +104,9 @@ def snapshot(
             show_progress(output, steps.read_snapshot_progress(selected))
             return
         if resume:
-            steps.pause_snapshots(selected, tables or (), paused=False, by=getpass.getuser())
+            asked = steps.pause_snapshots(selected, tables or (), paused=False, by=getpass.getuser())
             found = steps.read_snapshot_progress(selected)
-            asked = {str(TableId.parse(name)) for name in tables or ()}
-            tables, replace = [one.table for one in found.tables if not asked or one.table in asked], True
+            tables, replace = [one.table for one in found.tables if one.table in asked], True
             if not tables:
                 show_progress(output, found)
                 return
@@ -224,7 +222,9 @@ def backfill(
         bool, typer.Option("--from-logs", help="Mine the range from archived logs again, in place of landed windows.")
     ] = False,
     logs: LogsOption = None,
-    folder: Annotated[str, typer.Option("--folder", help="With --target files: where they are written.")] = "",
+    folder: Annotated[
+        str, typer.Option("--folder", help="With --target files: where they are written, below the lake or `allowed_folders`.")
+    ] = "",
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_name, chosen_pipeline
-from redolake.cli.output import Output, grid, show
+from redolake.cli.output import Output, grid, show, text_of
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def show_difference(
 
     with chosen_pipeline(output, pipeline, config) as selected:
         found = steps.schema_difference(selected, table, scn, later_scn)
-        show(output, found, lambda: Text(difference_text(found)))
+        show(output, found, lambda: text_of(*difference_lines(found)))
 
 
 LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement", "by", "approved")
@@ -92,9 +91,8 @@ def approval_text(made: Approval) -> str:
     return f"{what} (SCN {made.at_scn}) by {made.by}, {utc_text(made.at)} UTC" + (f": {made.reason}" if made.reason else "")
 
 
-def difference_text(found: SchemaDifference) -> str:
+def difference_lines(found: SchemaDifference) -> list[str]:
     head = f"{found.table} from SCN {found.from_scn} to {found.to_scn}"
     if not found.changes:
-        return f"{head}: no column differs"
-    statements = "".join(f"\n  by {' '.join(statement.split())}" for statement in found.statements)
-    return head + "".join(f"\n{change}" for change in found.changes) + statements
+        return [f"{head}: no column differs"]
+    return [head, *found.changes, *(f"  by {' '.join(statement.split())}" for statement in found.statements)]

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from redolake.cli.options import (
     DIFFERS,
@@ -25,6 +24,7 @@ from redolake.cli.output import (
     console,
     grid,
     print_alert,
+    print_lines,
     progress,
     show,
     show_declared_gaps,
@@ -180,9 +180,9 @@ def show_verdict(result: Verification) -> None:
         verdict += f"; {'; '.join(by_rule)}"
     if result.not_compared:
         verdict += f", {len(result.not_compared)} could not be compared"
-    console.print(Text(verdict, style="green" if result.equal else "red"), soft_wrap=True)
+    print_lines(verdict, style="green" if result.equal else "red")
     for one in result.not_compared:
-        print_alert(str(one))
+        print_alert(*one.lines)
 
 
 def show_differences(result: Verification) -> None:

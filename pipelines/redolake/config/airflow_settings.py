@@ -32,6 +32,11 @@ class AirflowSettings(Settings):
     approval_minutes: float = Field(
         240, gt=0, description="how long a choice that cannot be undone waits for an approval; then nothing is done"
     )
+    approval_by_another: bool = Field(
+        False,
+        description="whether another person than who started the run has to approve a choice that cannot be undone; "
+        "*Confirm* in the form is not enough then",
+    )
     on_failure: list[NotifierSettings] = Field(default_factory=list, description="notified by each task that fails")
     on_approval: list[NotifierSettings] = Field(
         default_factory=list, description="notified when a choice that cannot be undone waits for an approval"

@@ -29,7 +29,7 @@ def drop_transaction(work: Work, xid: Xid = None, container: Container = None) -
         return Outcome(listed, (f"{len(lines)} open transactions", *lines))
     cost = steps.look_up_transaction(work.pipeline, xid, container)
     if not work.execute:
-        return Outcome(cost, tuple(cost.text.splitlines()), shown=cost.start_scn)
+        return Outcome(cost, cost.lines, shown=cost.start_scn)
     made = steps.drop_transaction(
         work.pipeline, xid, cost.con_id, reason=work.reason, by=work.by,
         start_scn=cost.start_scn if work.shown is None else work.shown,

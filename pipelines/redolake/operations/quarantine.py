@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from redolake.errors import plain_lines
 from redolake.operations.declared import Keys, OfKeys, Outcome, Table, Verdict, Work, operation
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def look(work: Work, table: str, keys: Keys) -> Outcome:
     lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes[:SHOWN]]
     if more := len(found.changes) - SHOWN:
         lines += [f"and {more} more changes: `redolake quarantine list {table} --output json` has all"] if more > 0 else []
-    return Outcome(found, (f"{table}: {len(found.wrong)} keys", *lines), shown=[one.key for one in found.wrong])
+    return Outcome(found, plain_lines((f"{table}: {len(found.wrong)} keys", *lines)), shown=[one.key for one in found.wrong])
 
 
 def describe_end(made: WorkedOff) -> Outcome:

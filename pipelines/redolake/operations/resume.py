@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from redolake.errors import plain_lines
 from redolake.operations.declared import Option, Outcome, Tables, Work, operation
 
 Ddl = Annotated[
@@ -35,8 +36,8 @@ def resume(work: Work, tables: Tables, ddl: Ddl = None) -> Outcome:
     from redolake import steps
 
     if not work.execute:
-        found = [steps.look_up_held(work.pipeline, table, ddl) for table in tables]
-        lines = tuple(f"{one.table}: {one.text}" for one in found)
+        found = steps.look_up_held(work.pipeline, tables, ddl)
+        lines = plain_lines(f"{one.table}: {one.text}" for one in found)
         return Outcome(found, lines, shown={one.table: one.address for one in found})
     if ddl:
         shown = work.shown or {}

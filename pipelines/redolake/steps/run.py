@@ -355,7 +355,7 @@ def recover_redo_loss(
     with spark_when_needed(pipeline, spark) as session:
         while apply(pipeline, session, report):
             pass
-        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by)
+        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by, tables=tables or ())
         report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":
             return RecoveredLoss(made, ())

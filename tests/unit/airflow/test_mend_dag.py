@@ -40,7 +40,8 @@ def mends(steps):
     steps.answers("look_up_rows", lambda table, keys: f"{table}: would read 3 rows again")
     steps.answers("repair_table", repaired)
     steps.answers(
-        "look_up_held", lambda table, ddl: SimpleNamespace(table=table, text="TRUNCATE TABLE t", address=f"{table} at 5")
+        "look_up_held",
+        lambda tables, ddl: [SimpleNamespace(table=one, text="TRUNCATE TABLE t", address=f"{one} at 5") for one in tables],
     )
     steps.answers("resume_tables", tuple)
     steps.answers("approve_ddl", lambda table, ddl: SimpleNamespace(table=table))
@@ -103,7 +104,7 @@ def test_tables_are_released_together_and_a_dry_run_shows_what_holds_them(run, m
 
     assert (dry, done) == ("success", "success")
     assert ran.get_task_instance("mend").xcom_pull("mend") == [f"{table}: TRUNCATE TABLE t" for table in TWO]
-    assert names(mends) == ["look_up_held", "look_up_held", "resume_tables"]
+    assert names(mends) == ["look_up_held", "resume_tables"]
     assert mends.calls[-1][1] == (TWO,)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from redolake.cli.monitoring import show_details, tables_grid
 from redolake.cli.output import Output as Form
 from redolake.cli.output import console, findings_text, grid, print_alert, print_error, print_progress, show
 from redolake.cli.quarantine import quarantine_text
 from redolake.errors import Finding
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantineList
+from redolake.steps.shared.status import Status
+from tests.unit.steps.test_lines import filled
 
 HOSTILE = ("[red]x", "[/]", "[link=https://a.b]x", ":warning:", "a\x1b]0;title", "a\x9b2Jb", "a\u202eb", "a\\[b]")
 
@@ -32,6 +35,18 @@ def test_a_name_or_value_is_shown_as_it_is(text: str, capsys: pytest.CaptureFixt
         shown = "".join(capsys.readouterr())
         assert as_shown(text) in shown
         assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+@pytest.mark.parametrize("text", ["A\nFORGED", "A\r\nFORGED", "A\x85FORGED", "[/x]\nFORGED"])
+def test_no_name_of_a_pipeline_s_status_begins_a_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = filled(Status, text, on=False, none=False)
+
+    console.print(tables_grid(found, {}))
+    show_details(found)
+
+    shown = capsys.readouterr().out
+    assert shown.count("FORGED") > 20
+    assert [line for line in shown.splitlines() if line.startswith("FORGED")] == []
 
 
 def test_a_long_list_of_changes_in_quarantine_shows_its_beginning_and_says_where_all_are(

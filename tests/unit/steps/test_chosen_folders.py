@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError
+from redolake.host.filesystem import open_filesystem
 from redolake.steps.ranges.mine_range import files_of
 from redolake.steps.ranges.shadows import Into, prepare_backfill
 from redolake.steps.ranges.swap import swap_table
-from redolake.steps.shared.chosen_folders import check_folder_to_write
+from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
+
+
+def delta(folder: str, pipeline: str) -> str:
+    """Write a Delta table that says whose it is."""
+    action = {"metaData": {"configuration": {"redolake.pipeline": pipeline, "redolake.table": "SHOP.U"}, "schemaString": "{}"}}
+    filesystem, root = open_filesystem(folder)
+    filesystem.makedirs(f"{root}/_delta_log", exist_ok=True)
+    filesystem.pipe_file(f"{root}/_delta_log/{0:020d}.json", json.dumps(action).encode())
+    return folder
 
 
 @pytest.fixture
@@ -26,12 +37,12 @@ def pipeline(tmp_path: Path) -> Pipeline:
             "landing": f"{tmp_path}/landing",
             "lake": f"{tmp_path}/lake",
             "tables": ["SHOP.ORDERS"],
-            "allowed_folders": [f"{tmp_path}/exports", f"{tmp_path}/landing", "s3://ours/exports"],
+            "allowed_folders": [f"{tmp_path}/exports", f"{tmp_path}/landing", "s3://ours/exports", "memory://ours/exports"],
         }
     )
 
 
-@pytest.mark.parametrize("place", ["exports", "exports/a/b", "lake/exports", "lake/shop/other", "s3://ours/exports/a"])
+@pytest.mark.parametrize("place", ["exports", "exports/a/b", "lake/exports", "lake/shop/other", "memory://ours/exports/a"])
 def test_files_are_written_below_an_allowed_folder_or_the_lake(pipeline: Pipeline, tmp_path: Path, place: str) -> None:
     check_folder_to_write(pipeline, "--folder", place if "://" in place else f"{tmp_path}/{place}")
 
@@ -67,6 +78,42 @@ def test_files_are_written_below_an_allowed_folder_or_the_lake(pipeline: Pipelin
 def test_no_other_folder_is_written_to(pipeline: Pipeline, tmp_path: Path, place: str) -> None:
     with pytest.raises(ConfigurationError, match="--folder"):
         check_folder_to_write(pipeline, "--folder", place.format(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "place", ["other/tab", "other/tab/part", "other/tab/K=1/x", "link/tab", "memory://ours/exports/other/tab/part"]
+)
+def test_the_mark_of_another_pipeline_s_table_refuses_its_folder_and_names_it(
+    pipeline: Pipeline, tmp_path: Path, place: str
+) -> None:
+    whole = place if "://" in place else f"{tmp_path}/exports/{place}"
+    (tmp_path / "exports" / "link").unlink()
+    (tmp_path / "exports" / "other").mkdir()
+    (tmp_path / "exports" / "link").symlink_to(tmp_path / "exports" / "other")
+    delta(whole[: whole.index("/tab") + 4], "sales")
+
+    with pytest.raises(ConfigurationError, match=r"SHOP\.U of pipeline sales") as refused:
+        check_folder_to_write(pipeline, "--folder", whole)
+
+    assert "--folder" in str(refused.value)
+    check_folder_to_write(pipeline, "--folder", whole[: whole.index("/tab")] + "/beside")
+
+
+@pytest.mark.parametrize("place", ["", "/windows/1-2-3", "/keys", "/new"])
+def test_the_landing_of_another_pipeline_is_refused(pipeline: Pipeline, tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "exports" / "landings" / "sales"
+    folder.mkdir(parents=True)
+    (folder / "handover.json").touch()
+
+    with pytest.raises(ConfigurationError, match="the landing of another pipeline"):
+        check_folder_to_write(pipeline, "--folder", f"{folder}{place}")
+
+
+def test_a_read_writes_no_table_into_that_of_another_pipeline(pipeline: Pipeline, tmp_path: Path) -> None:
+    taken = delta(str(tmp_path / "exports" / "shop" / "orders"), "sales")
+
+    with pytest.raises(ConfigurationError, match=f"SHOP.U of pipeline sales.*{taken}"):
+        check_paths_to_write(pipeline, "--to", f"{tmp_path}/exports", ["shop/orders"])
 
 
 def test_a_backfill_refuses_such_a_folder_before_it_reads_anything(pipeline: Pipeline) -> None:

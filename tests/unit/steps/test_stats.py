@@ -69,7 +69,7 @@ def test_a_batch_of_an_older_redolake_has_its_row_account_only(two_batches: Pipe
 
 
 def test_a_table_that_the_pipeline_does_not_have_is_an_error(two_batches: PipelineOnDisk) -> None:
-    with pytest.raises(ConfigurationError, match=r"SHOP\.ORDER: the pipeline"):
+    with pytest.raises(ConfigurationError, match=r"SHOP\.ORDER: is no table of the pipeline"):
         read_stats(two_batches.pipeline, 24, ["SHOP.ORDER"])
 
 

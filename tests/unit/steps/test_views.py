@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redolake.config import Pipeline
 from redolake.config.union_views import UnionView
-from redolake.errors import ConfigurationError
-from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions
+from redolake.context import open_context
+from redolake.errors import ConfigurationError, NotReadableAsOf
+from redolake.steps.shown import history_views
+from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions, write_history_views
 from redolake.steps.shown.union_views import LakeColumn, Member, make_union
-from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions
+from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions, renamed_views, write_views
 from redolake.values.common_type import common_type
+from redolake.values.scn import Scn
 from redolake.values.table import TableId
 from redolake.values.unused_options import refuse_unused
 
@@ -26,7 +31,7 @@ def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
         "SET spark.sql.parser.escapedStringLiterals=false;",
         "CREATE SCHEMA IF NOT EXISTS `shop`;",
         "CREATE OR REPLACE VIEW `shop`.`orders` AS SELECT * FROM delta.`/lake/shop/orders` VERSION AS OF 7;",
-        "CREATE OR REPLACE VIEW `shop`.`odd \"``name` AS SELECT * FROM delta.`/lake/it's/here` WHERE NOT `_deleted`;",
+        "CREATE OR REPLACE VIEW `shop`.`odd_x20__x22__x60_name` AS SELECT * FROM delta.`/lake/it's/here` WHERE NOT `_deleted`;",
     ]
     assert STATEMENTS["duckdb"]([ORDERS, MARKED], []) == [
         "LOAD delta;",
@@ -47,10 +52,101 @@ def test_a_text_in_a_view_of_spark_begins_no_variable() -> None:
 
 
 def test_two_tables_whose_views_would_have_one_name_are_refused_by_their_names() -> None:
-    check_names([TableId("SHOP", "A"), TableId("SHOP", "B")])
+    check_names("spark", [TableId("SHOP", "A"), TableId("SHOP", "B")])
 
     with pytest.raises(ConfigurationError, match=r'SHOP."customers": its view and that of SHOP.CUSTOMERS'):
-        check_names([TableId("SHOP", "CUSTOMERS"), TableId("SHOP", "customers"), TableId("SHOP", "B")])
+        check_names("trino", [TableId("SHOP", "CUSTOMERS"), TableId("SHOP", "customers"), TableId("SHOP", "B")])
+    for suffix in ("", "_versions"):
+        with pytest.raises(ConfigurationError, match=rf'SHOP."a\$b": .* would both be shop.a_x24_b{suffix}\n'):
+            check_names("spark", [TableId("SHOP", "A_X24_B"), TableId("SHOP", "a$b")], suffix)
+        check_names("duckdb", [TableId("SHOP", "A_X24_B"), TableId("SHOP", "a$b")], suffix)
+
+
+def new_pipeline(folder: Path, *tables: object) -> Pipeline:
+    body = {"name": "shop", "source": {"connection": "c"}, "landing": f"{folder}/landing", "lake": f"{folder}/lake"}
+    return Pipeline.model_validate({**body, "history": "scd2", "tables": tables})
+
+
+ODD = (
+    "T$",
+    "T#",
+    "MY TABLE",
+    "A.B",
+    "A/B",
+    "A`B",
+    "TÄT",
+    "日本",
+    "A\nB; DROP TABLE x --",
+    "${env:HOME}",
+    "İ",
+    "\x1b[2J",
+    "[/x]",
+)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_spark_gets_only_names_that_it_takes_and_a_comment_says_which_table_each_is(name: str) -> None:
+    """SessionCatalog.validateName: letters of ASCII, digits and _, of a view as of its schema; tried in test_as_of.py."""
+    table = TableId(name, name)
+    made = [
+        *STATEMENTS["spark"]([ViewOf(table, "/1")], []),
+        *history_statements([HistoryOf(table, "/2", ("ID",), ("ID",))], "spark"),
+    ]
+
+    heads = [re.match(r"CREATE (?:SCHEMA IF NOT EXISTS|OR REPLACE VIEW) (.+?)(?: AS\b|;)", line, re.S) for line in made]
+    named = [found[1] for found in heads if found is not None]
+    assert len(named) == 4
+    assert all(re.fullmatch(r"`[a-z0-9_]+`(\.`[a-z0-9_]+`)?", one) for one in named), named
+    (comment,) = renamed_views("spark", [table])
+    assert comment.isprintable()
+    assert named[1].replace("`", "") in comment
+    assert list(renamed_views("duckdb", [table])) == []
+
+
+def test_a_schema_that_spark_keeps_for_itself_has_another_name() -> None:
+    for owner in ("GLOBAL_TEMP", "SPARK_CATALOG"):
+        assert f"VIEW `{owner.lower()}_`.`t` AS" in STATEMENTS["spark"]([ViewOf(TableId(owner, "T"), "/1")], [])[-1]
+
+
+def test_histories_whose_views_would_have_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = new_pipeline(tmp_path, "SHOP.CUSTOMERS", {"table": 'SHOP."customers"', "target": "other"})
+    monkeypatch.setattr(history_views, "history_of", lambda table, path, target: HistoryOf(table, path, ("ID",), ("ID",)))
+
+    for engine in ("spark", "duckdb", "trino"):
+        with pytest.raises(ConfigurationError, match=r"would both be shop\.customers_versions"):
+            write_history_views(pipeline, engine)
+
+
+def test_a_view_of_versions_replaces_no_view_of_another_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = new_pipeline(tmp_path, "SHOP.T", "SHOP.T_VERSIONS")
+    monkeypatch.setattr(history_views, "history_of", lambda table, path, target: HistoryOf(table, path, ("ID",), ("ID",)))
+
+    with pytest.raises(ConfigurationError, match=r"SHOP\.T: its view and that of SHOP\.T_VERSIONS would both"):
+        write_history_views(pipeline, "duckdb", ["SHOP.T"])
+
+
+@pytest.mark.parametrize("tables", [["SHOP.*"], ["SHOP.ORDERS", "SHOP.*"], ["SHOP.ORDERS"]])
+def test_views_before_the_first_plan_are_refused_with_the_reason(tmp_path: Path, tables: list[str]) -> None:
+    pipeline = new_pipeline(tmp_path, *tables)
+
+    with pytest.raises(NotReadableAsOf, match="no table has contents yet, and patterns are matched by the first plan"):
+        write_views(pipeline, "spark")
+    if "SHOP.ORDERS" in tables:
+        with pytest.raises(NotReadableAsOf, match=r"SHOP\.ORDERS"):
+            write_views(pipeline, "spark", None, ["SHOP.ORDERS"])
+
+
+def test_a_table_without_contents_is_left_out_and_named(tmp_path: Path) -> None:
+    pipeline = new_pipeline(tmp_path, "SHOP.ORDERS", "SHOP.LINES", "SHOP.NEW$")
+    with open_context(pipeline) as context:
+        for table in (TableId("SHOP", "LINES"), TableId("SHOP", "ORDERS")):
+            context.ledger.add_table(table, Scn(5))
+            context.ledger.record_complete_to(table, Scn(5), 2, 0)
+
+    made = write_views(pipeline, "spark")
+
+    assert "-- SHOP.NEW$ is left out: it has no contents yet." in made.text
+    assert (made.tables, made.text.count("CREATE OR REPLACE VIEW")) == (("SHOP.ORDERS", "SHOP.LINES"), 2)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +292,7 @@ def test_versions_of_shards_are_one_view_with_the_discriminator_and_the_widest_t
         HistoryOf(FIRST, "/lake/_history/1", ("ID", "NOTE"), ("ID",), ("int", "string")),
         HistoryOf(SECOND, "/lake/_history/2", ("id",), ("id",), ("bigint",)),
     ]
-    unions, left_out = history_unions(pipeline, histories)
+    unions, left_out = history_unions(pipeline, "duckdb", histories)
 
     assert left_out == []
     assert history_statements(histories, "duckdb", unions)[-1] == (
@@ -206,7 +302,7 @@ def test_versions_of_shards_are_one_view_with_the_discriminator_and_the_widest_t
         "valid_from_scn, valid_to_scn, valid_from, valid_to, is_current, _op, _xid, _user, _redo_thread "
         'FROM "shop2"."orders_versions";'
     )
-    assert history_unions(pipeline, histories[:1]) == (
+    assert history_unions(pipeline, "duckdb", histories[:1]) == (
         [],
         ["-- all.orders_versions is not made: no history of SHOP2.ORDERS, or left out."],
     )
@@ -216,4 +312,4 @@ def test_versions_of_shards_are_one_view_with_the_discriminator_and_the_widest_t
     ):
         other = Pipeline.model_validate({**body, "tables": [str(FIRST), str(SECOND)], "union_views": wrong})
         with pytest.raises(ConfigurationError, match=why):
-            history_unions(other, histories)
+            history_unions(other, "duckdb", histories)

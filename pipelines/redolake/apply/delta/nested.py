@@ -52,6 +52,13 @@ def check_not_nested(path: str, table: TableId) -> None:
     )
 
 
+def owner_around(path: str) -> str | None:
+    """Return whose Delta table a folder is, or lies in; None for a folder of none."""
+    filesystem, root = open_filesystem(path)
+    folder = root if filesystem.exists(f"{root}/{LOG}") else next(above(filesystem, root), None)
+    return None if folder is None else whose(folder, path, root)
+
+
 def above(filesystem: Any, root: str) -> Iterator[str]:
     """Yield the folders above that have a Delta table."""
     for parent in PurePosixPath(root).parents:

@@ -24,6 +24,7 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.codec import decode
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import renew_lease, take_apply_lease
+from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
@@ -160,8 +161,7 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         resumed = []
-        for text in tables:
-            table = TableId.parse(text)
+        for table in named_tables(context, tables):
             check_contents(context, table)
             entry = held_entry(context, table)
             record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip())
@@ -172,24 +172,30 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """What holds a table; `address` is that of the DDL statement that a choice would answer."""
+    """What holds a table, and with a choice for a DDL, the name by which it was asked for and the statement's address."""
 
     table: str
     text: str
     address: str | None = None
 
 
-def look_up_held(pipeline: Pipeline, table_name: str, choice: str | None = None) -> HeldTable:
-    """Return what holds a table. Raises Terminal for a table that is not held, or not by a statement that `choice` answers."""
-    table = TableId.parse(table_name)
+def look_up_held(pipeline: Pipeline, tables: Sequence[str], choice: str | None = None) -> tuple[HeldTable, ...]:
+    """Return what holds the tables. Raises Terminal for a table that is not held, or not by a statement that `choice`
+    answers."""
     with open_to_read(pipeline) as context:
         if choice:
-            found = holding_statement(context, table, choice)
-            return HeldTable(table_name, f"would {choice} the statement of SCN {found.scn}: {found.what}", found.address)
-        check_contents(context, table)
-        entry = held_entry(context, table)
-        why = (entry.error or {}).get("what", "")
-        return HeldTable(table_name, f"would continue from SCN {entry.complete_to_scn}; it is held: {why}")
+            found = {name: holding_statement(context, named_table(context, name), choice) for name in tables}
+            return tuple(
+                HeldTable(name, f"would {choice} the statement of SCN {one.scn}: {one.what}", one.address)
+                for name, one in found.items()
+            )
+        held = []
+        for table in named_tables(context, tables):
+            check_contents(context, table)
+            entry = held_entry(context, table)
+            why = (entry.error or {}).get("what", "")
+            held.append(HeldTable(str(table), f"would continue from SCN {entry.complete_to_scn}; it is held: {why}"))
+        return tuple(held)
 
 
 def held_entry(context: PipelineContext, table: TableId) -> TableEntry:
@@ -242,7 +248,7 @@ def approve_ddl(
     check_reason("to approve a DDL", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        table = TableId.parse(table_name)
+        table = named_table(context, table_name)
         found = holding_statement(context, table, choice)
         if address not in (None, found.address):
             what = f"another statement holds the table than the one that was approved: {found.what}"

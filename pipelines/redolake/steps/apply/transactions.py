@@ -11,7 +11,7 @@ from itertools import islice
 from redolake.apply.delta.log import position_of
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, now, open_context, open_to_read
-from redolake.errors import OF_BATCH, InvariantBroken, Terminal, report_with
+from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.carried import CarriedRows, read_carried
@@ -53,15 +53,16 @@ class DropCost(OpenTransaction):
     tables: Mapping[str, int]
 
     @property
-    def text(self) -> str:
-        rows = "".join(f"\n  {table}: {count} row(s)" for table, count in self.tables.items())
-        return (
+    def lines(self) -> tuple[str, ...]:
+        lines = (
             f"Transaction {self.xid} of container {self.con_id}, open since SCN {self.start_scn} "
-            f"({self.first_at}, thread {self.thread}, user {self.username or 'unknown'}), has so far changed{rows}\n"
+            f"({self.first_at}, thread {self.thread}, user {self.username or 'unknown'}), has so far changed",
+            *(f"  {table}: {count} row(s)" for table, count in self.tables.items()),
             "None of these rows, and no later change of this transaction, will be applied. If it commits, or has committed "
             "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to "
-            "one of its rows may hold its table."
+            "one of its rows may hold its table.",
         )
+        return plain_lines(lines)
 
 
 def list_transactions(pipeline: Pipeline) -> TransactionList:

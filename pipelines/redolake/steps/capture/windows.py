@@ -337,6 +337,12 @@ def mine(context: PipelineContext, source: ConnectParams | None, made: WindowPla
     return mine_from_any_copy(logs, lambda reading: mine_once(context, source, made, reading), read_archived)
 
 
+def reads_large_objects(pipeline: Pipeline, table: TableId) -> bool:
+    """Return whether large objects of a table are read. The window may have been planned while another table was in `tables`:
+    the pipeline's setting counts for one that was removed."""
+    return (pipeline.choice(table).large_objects if pipeline.lists(table) else pipeline.large_objects) != "refuse"
+
+
 def mine_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
     settings, renamed, started = context.pipeline.source, context.pipeline.renamed, time.monotonic()
@@ -350,7 +356,7 @@ def mine_once(context: PipelineContext, source: ConnectParams | None, made: Wind
             container=settings.container,
             fetch_rows=settings.fetch_rows,
             with_objects=frozenset(
-                number for number, table in made.object_ids.items() if context.pipeline.choice(table).large_objects != "refuse"
+                number for number, table in made.object_ids.items() if reads_large_objects(context.pipeline, table)
             ),
         )
         record = context.landing.windows.write_slice(

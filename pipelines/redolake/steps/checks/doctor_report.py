@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redolake.config import Pipeline, Table
-from redolake.errors import Finding
+from redolake.errors import Finding, one_line
 from redolake.values.table import TableId
 
 
@@ -28,7 +28,7 @@ class SchemaSummary:
             text += f", {self.with_settings} with settings of their own"
         if self.refused:
             text += f", {self.refused} refused ({', '.join(f'{cause} {count}' for cause, count in self.reasons.items())})"
-        return text
+        return one_line(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedolakeError, Terminal, in_shell
+from redolake.errors import RedolakeError, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.host.progress import count_rows
 from redolake.land import layout
@@ -42,6 +42,7 @@ from redolake.steps.proof.table_to_compare import Cost, count_read
 from redolake.steps.proof.verify import check_readable, entry_with_contents
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.shown_facts import expected_rows
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -75,11 +76,12 @@ class FilledColumns:
         names = f"{self.table}: {', '.join(shown)}"
         if self.delta_version is None:
             rows = "all rows" if self.rows is None else f"about {self.rows} rows"
-            return (f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",)
-        return (
+            return plain_lines((f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",))
+        lines = (
             f"{names}: added to {self.rows} rows AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
             f"it goes on with the next run; prove it after that: `redolake verify {in_shell(self.table)}`",
         )
+        return plain_lines(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ def fill_columns(
         check_reason("filling columns", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        entry_to_fill(context, TableId.parse(table_name))  # before Oracle is asked
+        table = named_table(context, table_name)
+        entry_to_fill(context, table)  # before Oracle is asked
     with (
         open_context(pipeline) as context,
         comparison_place(pipeline) as place,
@@ -139,7 +142,7 @@ def fill_columns(
         open_pipeline_source(pipeline, source, pipeline.source.container) as oracle,
     ):
         reconcile_ledger(context)
-        filling = plan_filling(context, oracle, TableId.parse(table_name))
+        filling = plan_filling(context, oracle, table)
         check_list(context, opened, filling.entry.table)
         table, rows = filling.entry.table, expected_rows(context, filling.entry.table)
         found = FilledColumns(
@@ -191,8 +194,6 @@ def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Fi
 
 def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
     """Return the table's entry. Raise Terminal where its rows are not those of its position, or changes wait for an answer."""
-    if table not in context.pipeline.by_id:
-        raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
     entry = entry_with_contents(context, table)
     code = (entry.error or {}).get("code")
     if entry.state not in ("live", "held") or (entry.state == "held" and code not in ("SchemaConflict", "MappingFailed")):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
+from redolake.context import PipelineContext, Report, open_context, open_to_read, owner, silent
+from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
@@ -24,6 +24,7 @@ from redolake.reconcile.table_versions import app_id, known_versions
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
@@ -89,7 +90,7 @@ class WorkedOff:
 
     def __str__(self) -> str:
         what = f"{self.table}: {len(self.done)} keys are done AS OF SCN {self.applied_scn}"
-        return what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}"
+        return one_line(what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def list_quarantine(
     from redolake.job.quarantine import read_changes
 
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
-        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        ids = named_tables(context, tables)
         found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
         for table in ids:
             one = quarantine_of(context, session, table)
@@ -165,8 +166,10 @@ def look_up_quarantined(
 ) -> QuarantineList:
     """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
     not there."""
-    found = list_quarantine(pipeline, [table_name], opens=opens)
-    chosen = set(choose_keys({one.key: one.state for one in found.wrong}, TableId.parse(table_name), keys))
+    with open_to_read(pipeline) as context:
+        table = named_table(context, table_name)
+    found = list_quarantine(pipeline, [str(table)], opens=opens)
+    chosen = set(choose_keys({one.key: one.state for one in found.wrong}, table, keys))
     changes = tuple(one for one in found.changes if chosen & {one.key, one.other_key})
     return replace(found, changes=changes, wrong=tuple(one for one in found.wrong if one.key in chosen))
 
@@ -197,9 +200,10 @@ def retry_quarantine(
 
     Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
     check_reason("a retry", reason)
-    table, by = TableId.parse(table_name), by or owner()
+    by = by or owner()
     with spark_when_needed(pipeline, spark, opens) as session:
         with open_reconciled(pipeline) as context:
+            table = named_table(context, table_name)
             found = quarantine_of(context, session, table)
             wanted = choose_keys(states_of(found), table, keys)
             assert found is not None
@@ -260,8 +264,9 @@ def drop_quarantined(
     """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
     check_reason("to drop changes", reason)
-    table, by = TableId.parse(table_name), by or owner()
+    by = by or owner()
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        table = named_table(context, table_name)
         found = quarantine_of(context, session, table)
         wanted = choose_keys(states_of(found), table, keys)
         assert found is not None

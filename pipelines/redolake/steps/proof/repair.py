@@ -16,7 +16,7 @@ from typing import Any
 from redolake.apply.verify.comparison import Comparison, Difference, Part
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner, silent
-from redolake.errors import RedolakeError, Terminal, Transient
+from redolake.errors import RedolakeError, Terminal, Transient, one_line
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -32,6 +32,7 @@ from redolake.steps.proof.verify import check_readable, entry_with_contents, pro
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, take_apply_lease
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -79,7 +80,7 @@ class RepairedTable:
         verdict = "they are equal now" if self.equal else "some STILL DIFFER: verify the table again"
         listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
         end = listed + ("; the table is not held any more" if self.released else "")
-        return f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}"
+        return one_line(f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}")
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -104,7 +105,7 @@ class RowsToRepair:
     applied_scn: int | None
 
     def __str__(self) -> str:
-        return f"{self.table}: would read {self.rows} rows again AS OF SCN {self.applied_scn}, of {self.cause}"
+        return one_line(f"{self.table}: would read {self.rows} rows again AS OF SCN {self.applied_scn}, of {self.cause}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +120,14 @@ class Chosen:
 
 def look_up_rows(pipeline: Pipeline, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> RowsToRepair:
     """Return what a repair would read again. Raises Terminal as `repair_table` does."""
-    table = TableId.parse(table_name)
     with open_to_read(pipeline) as context:
-        entry = entry_with_contents(context, table)
+        entry = entry_with_contents(context, named_table(context, table_name))
         if keys:
             rows, cause = len(keys), "keys that a person named"
         else:
             found = found_by_proofs(context, entry)
             rows, cause = len(found.rows), found.cause
-        return RowsToRepair(table_name, rows, cause, entry.complete_to_scn)
+        return RowsToRepair(str(entry.table), rows, cause, entry.complete_to_scn)
 
 
 @crash.writer
@@ -151,13 +151,14 @@ def repair_table(
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
-    table, started = TableId.parse(table_name), time.monotonic()
+    started = time.monotonic()
     with (
         open_context(pipeline) as context,
         comparison_place(pipeline) as place,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) as writer,
     ):
+        table = named_table(context, table_name)
         reconcile_ledger(context)
         remove_left_rows(context)
         entry, token = entry_to_repair(context, table, up_to), folder_name(place)

@@ -22,6 +22,8 @@ from redolake.errors import (
     SparkLost,
     Terminal,
     Transient,
+    one_line,
+    plain_lines,
 )
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -40,6 +42,7 @@ from redolake.steps.proof.compare_table import Compared, Method, compare_in_lake
 from redolake.steps.proof.hash_chunks import with_unfinished
 from redolake.steps.proof.table_to_compare import describe
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -111,9 +114,9 @@ class TableComparison:
         apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
         if self.equal:
             verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
-            return f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}"
+            return one_line(f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}")
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
-        return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
+        return one_line(f"{self.table}: DIFFERS, {counts}, {where}{apart}")
 
 
 def history_text(found: ProvedHistory | None) -> str:
@@ -135,8 +138,12 @@ class NotCompared:
     may_pass: bool  # a repeat may succeed without anybody's doing
 
     def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
         what = f"{self.table}: NOT COMPARED, {self.error['code']}: {self.error['what']}"
-        return f"{what}\n  do this: {self.error['cure']}" if self.error["cure"] else what
+        return plain_lines((what, *((f"  do this: {self.error['cure']}",) if self.error["cure"] else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +192,7 @@ def verify_tables(
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         gone = dropped_tables(context)
         there = [table.id for table in context.pipeline.tables if table.id not in gone]
-        ids = [TableId.parse(text) for text in tables] if tables else there
+        ids = named_tables(context, tables) if tables else there
         if due:
             ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
         ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
@@ -300,7 +307,7 @@ def compare_table(
 def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
     """Return the newest results of comparisons of each table, the newest first."""
     with open_to_read(pipeline) as context:
-        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        ids = named_tables(context, tables, past=True)
         found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
         return sorted(found, key=lambda proof: proof.at, reverse=True)
 

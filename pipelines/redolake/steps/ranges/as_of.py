@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -33,8 +33,9 @@ from redolake.records.lakes import LakePlace
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time
-from redolake.steps.ranges.shadows import choose, find_stop, missing_files, table_history
-from redolake.steps.shared.chosen_folders import check_folder_to_write
+from redolake.steps.ranges.shadows import find_stop, missing_files, table_history
+from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.delivery import RereadRows, RereadValues
@@ -73,7 +74,8 @@ class TableAsOf:
 def wrong_text(table: str, keys: Sequence[str]) -> str:
     """Return that rows are known to be wrong, with the first of their keys."""
     more = f", and {len(keys) - SHOWN} more, which the JSON output lists" if len(keys) > SHOWN else ""
-    return f"{table}: the rows of {len(keys)} keys in quarantine are known to be wrong: {', '.join(keys[:SHOWN])}{more}"
+    what = f"the rows of {len(keys)} keys in quarantine are known to be wrong"
+    return one_line(f"{table}: {what}: {', '.join(keys[:SHOWN])}{more}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
     """Return what is to be read for a moment (values/moment.py). Raises NotReadableAsOf with the first table that was not, or
     is not, known at its SCN."""
     with open_context(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
         entries = with_contents(context, chosen)
@@ -433,7 +435,8 @@ def write_all(
     from redolake.job.as_of import write_as_parquet
 
     with open_context(pipeline) as context:
-        paths = {table: f"{to.rstrip('/')}/{context.pipeline.table(table).path}" for table in frames}
+        named = [context.pipeline.table(table).path for table in frames]
+        paths = dict(zip(frames, check_paths_to_write(context.pipeline, "--to", to, named), strict=True))
     rows = {}
     for table, frame in frames.items():
         rows[str(table)] = write_as_parquet(frame, paths[table])

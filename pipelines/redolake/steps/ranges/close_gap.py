@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedoNotUnderstood, Terminal
+from redolake.errors import RedoNotUnderstood, Terminal, one_line, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
 from redolake.land.landing import Landing
@@ -44,6 +44,7 @@ from redolake.steps.ranges.touched_keys import (
     why_not_by_key,
 )
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import spark_when_needed
@@ -69,11 +70,13 @@ class ClosingTable:
 
     def __str__(self) -> str:
         if self.why_not:
-            return f"{self.table}: cannot be closed: {self.why_not}"
+            return one_line(f"{self.table}: cannot be closed: {self.why_not}")
         if not self.is_closed:
-            return f"{self.table}: its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
+            what = f"its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
+            return one_line(f"{self.table}: {what}")
         counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
-        return f"{self.table}: {self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+        what = f"{self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+        return one_line(f"{self.table}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +103,10 @@ class GapClosing:
         head = f"declared gap: SCN {self.from_scn}{beside(self.from_at)} to {self.to_scn - 1}"
         if self.missing:
             names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
-            return (head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman))
+            return plain_lines((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
         logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
         reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
-        return (head, "" if self.executed else reads, *map(str, self.tables))
+        return plain_lines((head, "" if self.executed else reads, *map(str, self.tables)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +199,8 @@ def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | N
     ]
     if not names:
         return entries
-    wanted = {str(TableId.parse(name)) for name in names}
-    return [entry for entry in entries if str(entry.table) in wanted]
+    wanted = named_tables(context, names)
+    return [entry for entry in entries if entry.table in wanted]
 
 
 def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePlan]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, plain_lines
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -30,7 +30,7 @@ from redolake.steps.ranges.as_of import (
     with_own_quarantines,
     wrong_text,
 )
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -71,7 +71,8 @@ class Copies:
         swap = f"to put one in its live table's place: `redolake swap OWNER.TABLE --shadow {self.name}`"
         wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
         after = (*wrong, swap) if self.executed else ()
-        return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)
+        head = f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}"
+        return plain_lines((head, *rows, *after))
 
 
 def copy_tables(
@@ -90,7 +91,7 @@ def copy_tables(
     A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
     """
     with open_context(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
         moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from redolake.errors import plain_lines
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.range_ends import RangeEnd
@@ -54,12 +55,13 @@ class BackfillPlan:
         edges = "transactions that commit in the range are applied whole, also their changes from before it"
         carried = f" ({self.open_transactions} open at SCN {self.reads_from}, {self.open_rows} rows)"
         time = "" if self.seconds is None else f"; some {max(1, round(self.seconds))} s, by what the last batches took"
-        return (
+        lines = (
             f"{self.start} to {self.end}",
             f"{read}, {self.read_bytes} bytes; all files are there{time}",
             f"{edges}{carried if self.open_transactions else ''}; those that are open at its end are left out",
             *(line for table in self.tables for line in lines_of(table)),
         )
+        return plain_lines(lines)
 
 
 def lines_of(table: PlannedTable) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from redolake.errors import Finding
+from redolake.errors import Finding, plain_lines
 from redolake.ledger.entries import VersionEntry
 from redolake.reconcile.table_versions import read_versions
 from redolake.records.windows import DdlRow, WindowManifest
@@ -24,10 +24,8 @@ def first_description(entries: Sequence[VersionEntry]) -> int | None:
 
 def proof_lines(described: Mapping[TableId, int]) -> tuple[str, ...]:
     """Say why logs after a range are mined."""
-    return tuple(
-        f"{table}: first described at SCN {scn}; logs up to there are mined too, to prove that no DDL has changed it until then"
-        for table, scn in described.items()
-    )
+    why = "logs up to there are mined too, to prove that no DDL has changed it until then"
+    return plain_lines(f"{table}: first described at SCN {scn}; {why}" for table, scn in described.items())
 
 
 def first_version(entries: Sequence[VersionEntry], scns: ScnRange, windows: Sequence[WindowManifest]) -> TableVersion | Finding:

@@ -14,9 +14,9 @@ from typing import Any
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.steps.proof.repair import apply_lease_renewed
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be
@@ -39,10 +39,10 @@ class ShorterHistory:
 
     def __str__(self) -> str:
         if self.begins_at is None:
-            return f"{self.table}: its history has nothing that is older"
+            return one_line(f"{self.table}: its history has nothing that is older")
         what = f"{self.older} of {self.rows} rows of its history {'were' if self.done else 'are'} of times before"
         end = "it begins there now, with the rows of then" if self.done else "--execute replaces them by the rows of then"
-        return f"{self.table}: {what} SCN {self.begins_at}; {end}"
+        return one_line(f"{self.table}: {what} SCN {self.begins_at}; {end}")
 
 
 def prune_histories(
@@ -60,7 +60,7 @@ def prune_histories(
     if kept is None:
         raise ConfigurationError([Finding("keep.history", "is not set, so histories are kept for ever", "set it, e.g. `365d`")])
     with open_context(pipeline) as context:
-        chosen = [(table, context.pipeline.history_target(table)) for table in choose(context.pipeline, tables)]
+        chosen = [(table, context.pipeline.history_target(table)) for table in named_tables(context, tables)]
         lacking = [str(table) for table, path in chosen if path is None]
         if lacking and tables:
             raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])

@@ -18,7 +18,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
-from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents, contents_at
@@ -40,7 +40,8 @@ from redolake.steps.ranges.as_of import (
     with_contents,
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
-from redolake.steps.ranges.shadows import choose, refuse
+from redolake.steps.ranges.shadows import refuse
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -69,9 +70,9 @@ class HistoryRebuild:
     def __str__(self) -> str:
         where = f"{self.table}: from SCN {self.from_scn}{beside(self.from_at, 'by ')} to SCN {self.to_scn}"
         if self.done:
-            return f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)"
+            return one_line(f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)")
         read = f"{self.windows} window(s) with {self.rows} change rows of all tables are read, in {self.batches} batch(es)"
-        return ". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it"))
+        return one_line(". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) 
 
 
 def table_with_history(context: PipelineContext, name: str) -> TableId:
-    (table,) = choose(context.pipeline, [name])
+    table = named_table(context, name)
     if context.pipeline.history_target(table) is None:
         finding = Finding(name, "has no history", "set `history: changes` or `history: scd2` for it")
         raise ConfigurationError([finding])

@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell, plain_lines
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
@@ -22,11 +22,11 @@ from redolake.steps.ranges.live_range import FoundRows, LiveRange, live_range, r
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
 from redolake.steps.ranges.shadows import (
-    choose,
     range_of,
 )
 from redolake.steps.ranges.touched_keys import TouchedRows
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
@@ -56,14 +56,14 @@ class LiveTable:
     @property
     def lines(self) -> tuple[str, ...]:
         if self.why_not:
-            return (f"{self.table}: stays as it is: {self.why_not}",)
+            return plain_lines((f"{self.table}: stays as it is: {self.why_not}",))
         named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
         if self.is_done:
             line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
         else:
             line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
         left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
-        return (line, left) if self.unknown else (line,)
+        return plain_lines((line, left) if self.unknown else (line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,18 @@ class LiveBackfill:
     def lines(self) -> tuple[str, ...]:
         head = f"{self.start} to {self.end}, into the live tables"
         if self.logs_plan:
-            return (head, *self.logs_plan, "which keys they name is known once they are mined")
+            return plain_lines((head, *self.logs_plan, "which keys they name is known once they are mined"))
         cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
         done = " ".join(in_shell(table.table) for table in self.tables if table.is_done)
         verify = f"prove it: `redolake verify {done}`"
-        return (
+        lines = (
             head,
             f"reads the keys in {self.windows} window(s)" if not self.executed else f"{self.windows} window(s) read",
             *(line for table in self.tables for line in table.lines),
             *((cut,) if self.cut else ()),
             *((verify,) if any(table.is_done for table in self.tables) else ()),
         )
+        return plain_lines(lines)
 
 
 def backfill_live(
@@ -126,7 +127,7 @@ def backfill_live(
         check_reason("a backfill into live tables", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)

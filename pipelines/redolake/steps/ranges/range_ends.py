@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, assert_never
 
 from redolake.context import PipelineContext, now, open_pipeline_source
-from redolake.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable
+from redolake.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable, one_line
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams, ScnAtTime, read_scn_at
 from redolake.steps.shared.scn_times import time_written
@@ -43,8 +43,8 @@ class RangeEnd:
     why: str = ""
 
     def __str__(self) -> str:
-        meant = "" if self.asked == str(self.scn) else f", for {self.asked}"
-        why = f" (by the landed windows: {self.why})" if self.why else ""
+        meant = "" if self.asked == str(self.scn) else f", for {one_line(self.asked)}"
+        why = f" (by the landed windows: {one_line(self.why)})" if self.why else ""
         if self.by == "database":
             return f"SCN {self.scn} ({utc_text(self.at)} UTC by the database){meant}"
         return f"SCN {self.scn}{beside(self.at, 'by ')}{meant}{why}"

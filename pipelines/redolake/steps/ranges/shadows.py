@@ -37,6 +37,7 @@ from redolake.steps.ranges.first_description import first_description, first_ver
 from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.shared.chosen_folders import check_folder_to_write
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
 from redolake.values.delivery import Assembled, RereadRows, RereadValues
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -142,7 +143,7 @@ def prepare_backfill(
     with open_context(pipeline) as context:
         if into.folder:  # now with the tables that patterns have matched
             check_folder_to_write(context.pipeline, "--folder", into.folder)
-        chosen = choose(context.pipeline, tables)
+        chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
@@ -204,27 +205,6 @@ def range_of(from_scn: int, to_scn: int) -> ScnRange:
     if not 0 <= from_scn < to_scn:
         refuse([Finding("range", f"[{from_scn}, {to_scn}) holds no SCN", "give a from-SCN below the to-SCN")])
     return ScnRange(Scn(from_scn), Scn(to_scn))
-
-
-def choose(pipeline: Pipeline, tables: Sequence[str] | None) -> list[TableId]:
-    """Return the named tables, each once; all of the pipeline's tables if none is named."""
-    configured = {str(table.id): table.id for table in pipeline.tables}
-    chosen = {name: configured.get(name) or parse_table(name) for name in tables or configured}
-    refuse(
-        [
-            Finding(name, "is no table of the pipeline", f"one of: {', '.join(configured)}")
-            for name, table in chosen.items()
-            if table not in configured.values()
-        ]
-    )
-    return list(dict.fromkeys(table for table in chosen.values() if table is not None))
-
-
-def parse_table(name: str) -> TableId | None:
-    try:
-        return TableId.parse(name)
-    except ValueError:
-        return None
 
 
 def find_covering(manifests: Sequence[WindowManifest], scns: ScnRange, pruned: Pruned | None = None) -> list[WindowManifest]:

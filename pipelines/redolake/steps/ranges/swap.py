@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal, in_shell
+from redolake.errors import ConfigurationError, Finding, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -28,8 +28,8 @@ from redolake.steps.proof.copied_lists import CopiedList, SwappedLists, read_lis
 from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.ranges.copies import copy_path, fold, fold_spec, folder_of
-from redolake.steps.ranges.shadows import choose
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -61,15 +61,16 @@ class SwappedTable:
             f"{self.table}: its copy {self.shadow} is complete to SCN {self.shadow_scn}, the table to SCN {self.applied_scn}"
         )
         if self.delta_version is None:
-            return (stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied")
+            return plain_lines((stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied"))
         name = in_shell(self.table)
-        return (
+        lines = (
             f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
             f"what they replace is kept as {self.kept}: `redolake swap {name} --undo`",
             *((f"it is held, and goes on after: `redolake resume {name}`",) if self.held else ()),
             *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
             f"prove it: `redolake verify {name}`",
         )
+        return plain_lines(lines)
 
 
 def swap_table(
@@ -95,14 +96,13 @@ def swap_table(
     if shadow is not None and not COPY.fullmatch(shadow):
         what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
         raise ConfigurationError([Finding("--shadow", what, "name one that a backfill to `copy` has printed")])
-    table = TableId.parse(table_name)
     with (
         open_context(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
     ):
         reconcile_ledger(context)
-        (table,) = choose(context.pipeline, [table_name])
+        table = named_table(context, table_name)
         entry = entry_with_contents(context, table)
         if entry.state == "snapshotting":
             raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)

@@ -7,13 +7,13 @@ rows were carried and cannot be completed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, held_lease, now, open_context, open_pipeline_source
-from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
+from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, plain_lines
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import (
@@ -30,6 +30,7 @@ from redolake.records.shown_facts import Choice
 from redolake.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import apply_lease
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import pdb_change, record_pdb_change, recorded_container
 from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import record_choices
@@ -113,8 +114,10 @@ def declare_gap(
     reason: str = "",
     by: str = "",
     approved: str | None = None,
+    tables: Sequence[str] = (),
 ) -> DeclaredGapReport:
-    """Continue the chain of windows after the lost redo.
+    """Continue the chain of windows after the lost redo. `tables` are to be read again after it: a name that means none is
+    refused before anything is written.
 
     `approved` is the `cost_of` that a person saw. Raises Terminal where it is another one now, while nothing is lost, and until
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
@@ -126,6 +129,7 @@ def declare_gap(
         apply_lease(writer),
         open_inspection(pipeline, source) as (context, oracle, found),
     ):
+        named_tables(context, tables)
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
@@ -331,7 +335,7 @@ def recovery_text(found: RecoveryReport, how: Callable[[Choice], str] = command_
         lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {how(choice)}"]
         if choice.name == "restore":
             lines += [f"   RMAN> {line}" for line in found.rman]
-    return "\n".join(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"])
+    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"]))
 
 
 def missing_text(log: MissingLogReport) -> str:

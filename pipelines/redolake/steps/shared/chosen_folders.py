@@ -1,14 +1,19 @@
-"""Which folders a form or an option may name: those below `allowed_folders`, and for files that are written also the lake."""
+"""Which folders a form or an option may name: those below `allowed_folders`, and for files that are written also the lake.
+Other pipelines may have folders there, too: each one's mark says so."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import PurePosixPath
 from typing import NoReturn
 
+from redolake.apply.delta.nested import owner_around
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding
+from redolake.host.filesystem import open_filesystem
 from redolake.host.paths import PROTOCOL, fold, unfit_place
+from redolake.land import layout
 
 
 def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
@@ -22,6 +27,19 @@ def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
         refuse_folder(option, folder, "is the lake itself, or lies in the landing, whose folders have a meaning")
     if is_in(place, [pipeline.target(table.id) for table in pipeline.tables]):
         refuse_folder(option, folder, "is a table's folder, or lies in one")
+    if (owner := owner_around(place)) is not None:
+        refuse_folder(option, folder, f"is the folder of {owner}, or lies in it")
+    filesystem, root = open_filesystem(place)
+    if any(filesystem.exists(f"{one}/{layout.HANDOVER}") for one in (root, *PurePosixPath(root).parents)):
+        refuse_folder(option, folder, "is the landing of another pipeline, or lies in it")
+
+
+def check_paths_to_write(pipeline: Pipeline, option: str, folder: str, paths: Iterable[str]) -> list[str]:
+    """Return the folder of each path in a folder. Raises ConfigurationError for one to which no files may be written."""
+    places = [f"{folder.rstrip('/')}/{path}" for path in paths]
+    for place in places:
+        check_folder_to_write(pipeline, option, place)
+    return places
 
 
 def check_folder(pipeline: Pipeline, option: str, folder: str, own: Iterable[str] = ()) -> str:

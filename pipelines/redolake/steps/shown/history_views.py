@@ -11,19 +11,24 @@ from redolake.apply.delta.log import DeltaLog, read_log
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
     NAMES,
     Engine,
     Views,
+    check_names,
     header,
     in_backticks,
     in_comment,
     in_quotes,
     in_text,
     in_text_of_spark,
+    name_of_view,
+    renamed_views,
+    schema_in,
+    schemas_of,
     types_of,
     union_of,
     view_name,
@@ -54,9 +59,10 @@ class HistoryOf:
 
 def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
     """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
-    ConfigurationError for a named table that has no history, or one that has not begun."""
+    ConfigurationError for a named table that has no history, or one that has not begun, and for views of one name."""
     with open_to_read(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
+        captured = [table.id for table in context.pipeline.tables]
+        chosen = named_tables(context, tables)
         paths = {table: context.pipeline.history_target(table) for table in chosen}
         found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
     histories = [one for one in found if one is not None]
@@ -64,13 +70,16 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
     if lacking and (tables or not histories):
         cure = "set `history: changes` or `scd2`; a history begins with the next batch"
         raise ConfigurationError([Finding(", ".join(lacking), "has no history yet", cure)])
-    unions, left_out = history_unions(pipeline, histories)
+    own = [one.table for one in histories]
+    check_names(engine, own, VERSIONS, captured)
+    unions, left_out = history_unions(pipeline, engine, histories)
+    left_out += renamed_views(engine, own, VERSIONS)
     head = f"-- Versions of rows, by the histories of pipeline {pipeline.name}, for {NAMES[engine]}."
     text = "\n".join([head, *left_out, *history_statements(histories, engine, unions)]) + "\n"
     return Views(engine, text, (*(str(one.table) for one in histories), *(union.name for union in unions)))
 
 
-def history_unions(pipeline: Pipeline, histories: Sequence[HistoryOf]) -> tuple[list[Union], list[str]]:
+def history_unions(pipeline: Pipeline, engine: Engine, histories: Sequence[HistoryOf]) -> tuple[list[Union], list[str]]:
     """Return the views over the versions of several tables, and comments about those of which a table has no history or was
     not named. Raises ConfigurationError for one that could not be made."""
     found, left_out, known = list[Union](), list[str](), {one.table: one for one in histories}
@@ -80,7 +89,7 @@ def history_unions(pipeline: Pipeline, histories: Sequence[HistoryOf]) -> tuple[
             listed = in_comment(", ".join(lacking))
             left_out.append(f"-- {in_comment(versions)} is not made: no history of {listed}, or left out.")
             continue
-        own = next((table for table in known if f"{view_name(table)}{VERSIONS}" == versions), None)
+        own = next((table for table in known if view_name(engine, table, VERSIONS) == versions), None)
         if own is not None:
             what = f"{own} has a view of that name itself"
             raise ConfigurationError([Finding(versions, what, "give the view over several tables another name")])
@@ -116,11 +125,11 @@ def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
 
 def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:
     quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
-    schemas = list(dict.fromkeys((*(one.table.owner.lower() for one in histories), *(union.schema for union in unions))))
+    schemas = schemas_of(engine, [one.table for one in histories], unions)
     lines = ["LOAD delta;"] if engine == "duckdb" else [*AS_TEXT] if engine == "spark" else []
     lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
     for one in histories:
-        owner, name = one.table.owner.lower(), one.table.name.lower()
+        owner, name = schema_in(engine, one.table), name_of_view(engine, one.table.name)
         source = {
             "spark": f"delta.{in_backticks(one.path)}",
             "duckdb": f"delta_scan({in_text(one.path)})",
@@ -135,7 +144,7 @@ def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: S
         lines.append(f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(f'{name}{VERSIONS}')} AS\n{body};")
 
     def versions_of(table: TableId) -> str:
-        return f"{catalog}{quote(table.owner.lower())}.{quote(f'{table.name.lower()}{VERSIONS}')}"
+        return f"{catalog}{quote(schema_in(engine, table))}.{quote(name_of_view(engine, table.name) + VERSIONS)}"
 
     text = in_text_of_spark if engine == "spark" else in_text
     for union in unions:

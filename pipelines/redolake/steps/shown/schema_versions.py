@@ -15,6 +15,7 @@ from redolake.reconcile.approvals import approvals
 from redolake.records.approvals import Approval
 from redolake.records.codec import from_body
 from redolake.schema import conflict_with_dictionary
+from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import snapshot_time, time_written
 from redolake.values.table import Column, TableId, TableVersion
 
@@ -72,10 +73,11 @@ class SchemaDifference:
 def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
     """Return the table's versions, oldest first, those before its last snapshot included."""
     with open_to_read(pipeline) as context:
-        entries = entries_of(context, TableId.parse(table))
+        named = named_table(context, table, past=True)
+        entries = entries_of(context, named)
         versions = [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
         ends = [version.from_scn for version in versions[1:]]
-        readings, made = Readings(context.landing.dictionary), approvals(context, table=TableId.parse(table))
+        readings, made = Readings(context.landing.dictionary), approvals(context, table=named)
         found = tuple(
             VersionReport(
                 table=str(version.table),

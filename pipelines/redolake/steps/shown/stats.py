@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from redolake.config import Pipeline
 from redolake.context import now, open_to_read
-from redolake.errors import ConfigurationError, Finding
 from redolake.ledger.batch_stats import RowStats, clock_difference, table_stats, total
 from redolake.ledger.entries import BatchEntry
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import SourceFact
-from redolake.values.table import TableId
+from redolake.steps.shared.named_tables import named_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,10 @@ class PipelineStats:
 
 def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> PipelineStats:
     """Return what the batches of the last `hours` did to the tables; to all of them where none is named. Raises
-    ConfigurationError for a table that the ledger does not have."""
+    ConfigurationError for a name that means no table, of now or before."""
     since = now() - timedelta(hours=hours)
     with open_to_read(pipeline) as context:
-        known = {str(entry.table) for entry in context.ledger.tables()}
-        wanted = {str(TableId.parse(name)) for name in tables}
-        check_known(pipeline, wanted - known)
+        wanted = {str(table) for table in named_tables(context, tables, past=True)} if tables else set()
         batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
         fact = context.ledger.fact("source")
     ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
@@ -72,12 +69,6 @@ def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> Pi
         tuple(TableStats(table, len(changed), total(changed)) for table, changed in sorted(by_table.items())),
         tuple(batch_stats(batch, landed.get(batch.name, (0, None)), changed) for batch, changed in found),
     )
-
-
-def check_known(pipeline: Pipeline, unknown: Iterable[str]) -> None:
-    if names := sorted(unknown):
-        cure = f"name tables that `redolake status -p {pipeline.name}` lists"
-        raise ConfigurationError([Finding(name, f"the pipeline {pipeline.name} has no such table", cure) for name in names])
 
 
 def batch_stats(batch: BatchEntry, landed: tuple[int, datetime | None], changed: Mapping[str, RowStats]) -> BatchStats:

@@ -3,6 +3,7 @@ of each table, and those over several tables that pipelines.yml names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,11 +11,11 @@ from typing import Any, Literal
 from redolake.apply.spark.quoting import text_literal
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, open_to_read
-from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
+from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
@@ -50,12 +51,22 @@ class Views:
 def write_views(
     pipeline: Pipeline, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None, *, spark: Any = None
 ) -> Views:
-    """Return the statements for an engine, with comments that name gaps and keys whose rows are known to be wrong. With a
-    moment, raise NotReadableAsOf for a table that has no version of its SCN."""
+    """Return the statements for an engine, with comments that name gaps, keys whose rows are known to be wrong, and tables
+    that are left out, as they have no contents yet.
+
+    Raises NotReadableAsOf for a named table without contents, and where no table has any: a pattern may not have matched yet.
+    With a moment, also for a table that has no version of its SCN."""
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
-        chosen = choose(context.pipeline, tables) if plan is None else list(plan.bases)
-        check_names(chosen)
+        asked = named_tables(context, tables) if plan is None else list(plan.bases)
+        chosen = [table for table in asked if tables or has_contents(context, table)]
+        with_contents(context, chosen)
+        if not chosen:
+            raise NotReadableAsOf(
+                "no table has contents yet, and patterns are matched by the first plan",
+                cure=f"`redolake run -p {pipeline.name}`, which plans and loads the tables, then this again",
+            )
+        check_names(engine, chosen)
         views = [
             ViewOf(
                 table,
@@ -65,8 +76,9 @@ def write_views(
             )
             for table in chosen
         ]
-        unions = unions_of(context, chosen, plan)
-        left_out = list(left_out_unions(context.pipeline, chosen))
+        unions = unions_of(context, engine, chosen, plan)
+        left_out = [f"-- {in_comment(str(one))} is left out: it has no contents yet." for one in asked if one not in chosen]
+        left_out += [*renamed_views(engine, chosen), *left_out_unions(context.pipeline, chosen)]
         listed_now = list(open_keys(context, chosen))
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
@@ -95,7 +107,12 @@ def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[s
             yield f"{table}: {what}: `redolake quarantine list {table.in_command}`"
 
 
-def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
+def has_contents(context: PipelineContext, table: TableId) -> bool:
+    entry = context.ledger.table(table)
+    return entry is not None and entry.complete_to_scn is not None
+
+
+def unions_of(context: PipelineContext, engine: Engine, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
     """Return the views over several tables of which all are chosen. Raises ConfigurationError for one that could not be made,
     NotReadableAsOf for a table without contents: a view would lack its rows."""
     pipeline, found = context.pipeline, list[Union]()
@@ -103,7 +120,7 @@ def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPla
         values = view.values(table.id for table in pipeline.tables)
         if not set(values) <= set(chosen):
             continue
-        own = next((table for table in chosen if view_name(table) == name), None)
+        own = next((table for table in chosen if view_name(engine, table) == name), None)
         if own is not None:
             what = f"{own} has a view of that name itself"
             raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
@@ -126,19 +143,45 @@ def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId]) -> Iterator[s
 
 
 def in_comment(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(text)
 
 
-def view_name(table: TableId) -> str:
-    return f"{table.owner.lower()}.{table.name.lower()}"
+# Spark takes no other name of a schema or view, however it is quoted, and `spark-sql -f` ends at the first that is refused.
+NO_PART_OF_A_NAME = re.compile(r"[^a-z0-9_]")
+NO_SCHEMA = ("global_temp", "spark_catalog")
 
 
-def check_names(tables: Sequence[TableId]) -> None:
-    """Raise ConfigurationError for tables whose views would have one name: the last one would replace the others."""
-    taken, found = dict[str, TableId](), list[Finding]()
+def schema_in(engine: Engine, table: TableId) -> str:
+    schema = name_of_view(engine, table.owner)
+    return f"{schema}_" if engine == "spark" and schema in NO_SCHEMA else schema
+
+
+def name_of_view(engine: Engine, name: str) -> str:
+    """Return the name in lower case. For Spark, other characters than letters, digits and _ are their numbers: `a$b` is
+    `a_x24_b`."""
+    lower = name.lower()
+    return NO_PART_OF_A_NAME.sub(lambda found: f"_x{ord(found[0]):x}_", lower) if engine == "spark" else lower
+
+
+def view_name(engine: Engine, table: TableId, suffix: str = "") -> str:
+    return f"{schema_in(engine, table)}.{name_of_view(engine, table.name)}{suffix}"
+
+
+def renamed_views(engine: Engine, tables: Sequence[TableId], suffix: str = "") -> Iterator[str]:
+    """Yield a comment for each view whose name is not that of its table in lower case."""
     for table in tables:
-        if (other := taken.setdefault(view_name(table), table)) != table:
-            what = f"its view and that of {other} would both be {view_name(table)}"
+        if (name := view_name(engine, table, suffix)) != f"{table.owner}.{table.name}{suffix}".lower():
+            yield f"-- The view of {in_comment(str(table))} is {name}: Spark takes no other characters in a name."
+
+
+def check_names(engine: Engine, tables: Sequence[TableId], suffix: str = "", beside: Sequence[TableId] = ()) -> None:
+    """Raise ConfigurationError for tables whose views would have one name, or that of a table `beside` has: the last one would
+    replace the others."""
+    taken, found = {view_name(engine, table): table for table in beside}, list[Finding]()
+    for table in tables:
+        name = view_name(engine, table, suffix)
+        if (other := taken.setdefault(name, table)) != table:
+            what = f"its view and that of {other} would both be {name}"
             found.append(Finding(str(table), what, "name the tables of which views are wanted, with one of the two"))
     if found:
         raise ConfigurationError(found)
@@ -167,7 +210,7 @@ def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return f"delta.{in_backticks(view.path)}{version}"
 
-    return [*AS_TEXT, *statements(views, unions, in_backticks, place, in_text_of_spark, types_of("spark"))]
+    return [*AS_TEXT, *statements("spark", views, unions, in_backticks, place, in_text_of_spark)]
 
 
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -175,7 +218,7 @@ def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str
         version = "" if view.version is None else f", version = {view.version}"
         return f"delta_scan({in_text(view.path)}{version})"
 
-    return ["LOAD delta;", *statements(views, unions, in_quotes, place, in_text, types_of("duckdb"))]
+    return ["LOAD delta;", *statements("duckdb", views, unions, in_quotes, place, in_text)]
 
 
 def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -191,8 +234,8 @@ def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
         f"table_name => {in_text(view.table.name.lower() + '$delta')}, table_location => {in_text(view.path)});"
         for view in views
     ]
-    made = statements(views, unions, in_quotes, place, in_text, types_of("trino"), "delta.")
-    schemas = len(owners(views, unions))
+    made = statements("trino", views, unions, in_quotes, place, in_text, "delta.")
+    schemas = len(schemas_of("trino", [view.table for view in views], unions))
     return [*made[:schemas], *registered, *made[schemas:]]
 
 
@@ -209,26 +252,27 @@ def types_of(engine: Engine) -> Text:
 
 
 def statements(
+    engine: Engine,
     views: Sequence[ViewOf],
     unions: Sequence[Union],
     quote: Text,
     place: Callable[[ViewOf], str],
     text: Text,
-    type_: Text,
     catalog: str = "",
 ) -> list[str]:
-    schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(owner)};" for owner in owners(views, unions)]
+    needed = schemas_of(engine, [view.table for view in views], unions)
+    schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in needed]
     by_table = {view.table: view for view in views}
 
     def view_of(view: ViewOf) -> str:
-        owner, name = view.table.owner.lower(), view.table.name.lower()
+        owner, name = schema_in(engine, view.table), name_of_view(engine, view.table.name)
         return f"{header(owner, name, quote, catalog)} AS SELECT * FROM {place(view)}{rows(view, quote)};"
 
     def query(union: Union) -> str:
         def source(table: TableId) -> str:
             return f"{place(by_table[table])}{rows(by_table[table], quote)}"
 
-        return union_of(union, source, quote, text, type_)
+        return union_of(union, source, quote, text, types_of(engine))
 
     def over_several(union: Union) -> str:
         return f"{header(union.schema, union.view, quote, catalog)} AS {query(union)};"
@@ -267,9 +311,9 @@ def rows(view: ViewOf, quote: Text) -> str:
     return f" WHERE NOT {quote(DELETED)}" if view.marks_deleted else ""
 
 
-def owners(views: Sequence[ViewOf], unions: Sequence[Union]) -> list[str]:
-    names = (*(view.table.owner.lower() for view in views), *(union.schema for union in unions))
-    return list(dict.fromkeys(names))
+def schemas_of(engine: Engine, tables: Sequence[TableId], unions: Sequence[Union]) -> list[str]:
+    """Return the schemas of the views, each once."""
+    return list(dict.fromkeys((*(schema_in(engine, table) for table in tables), *(union.schema for union in unions))))
 
 
 def in_backticks(name: str) -> str:

@@ -42,6 +42,7 @@ from redolake.source import (
 from redolake.steps.checks.doctor import source_findings
 from redolake.steps.shared.folders import refused_folders
 from redolake.steps.shared.matched_tables import with_matched_tables
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.shown_facts import record_snapshot
@@ -222,10 +223,8 @@ def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool
     configured = [table.id for table in context.pipeline.tables]
     if not tables:
         return tuple(t for t in configured if states.get(t) not in ("live", "held"))
-    chosen = tuple(TableId.parse(text) for text in tables)
+    chosen = tuple(named_tables(context, tables))
     for table in chosen:
-        if table not in configured:
-            raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
         if states.get(table) in ("live", "held") and table in with_contents and not replace:
             raise Terminal("the table has contents", cure="use --replace to read it again and replace them", table=table)
     return chosen

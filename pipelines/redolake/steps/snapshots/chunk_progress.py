@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, now, open_context, open_to_read, owner
-from redolake.errors import (
-    Terminal,
-)
 from redolake.records.pauses import SnapshotPause
 from redolake.records.snapshots import ChunkManifest, ChunkPlan
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.snapshots.chunk_plan import find_unfinished
 from redolake.values.table import TableId
 
@@ -20,14 +18,10 @@ LISTED_AT_ONCE = 16
 
 
 def pause_snapshots(pipeline: Pipeline, tables: Sequence[str], *, paused: bool, by: str = "") -> tuple[str, ...]:
-    """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished. Raises Terminal
-    for a table that is none of the pipeline."""
+    """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished. Raises
+    ConfigurationError for a name that means no table of the pipeline."""
     with open_context(pipeline) as context:
-        configured = tuple(table.id for table in context.pipeline.tables)
-        chosen = tuple(TableId.parse(text) for text in tables) or configured
-        for table in chosen:
-            if table not in configured:
-                raise Terminal("is no table of the pipeline", cure="`redolake status` names its tables", table=table)
+        chosen = named_tables(context, tables)
         at = now().isoformat(timespec="seconds")
         for table in chosen:
             context.landing.chunks.pause(table, SnapshotPause(paused, by or owner(), at))

@@ -24,6 +24,7 @@ from redolake.records.codec import decode
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from redolake.steps.ranges.history_prune import limit_of
 from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
+from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
 from redolake.values.table import TableId
 
@@ -70,11 +71,11 @@ def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> Prepa
 def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
     """Return the named tables, or all with contents: first those for which the last maintenance had no time left."""
     filled = [e.table for e in context.ledger.tables() if e.complete_to_scn is not None and e.table in context.pipeline.by_id]
-    for name in tables:
-        if TableId.parse(name) not in filled:
-            raise Terminal("the table has no contents, or is none of the pipeline", cure="see `redolake status`", table=name)
     if tables:
-        return [TableId.parse(name) for name in dict.fromkeys(tables)]
+        for table in (chosen := named_tables(context, tables)):
+            if table not in filled:
+                raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+        return chosen
     left = (context.ledger.fact("maintenance") or {}).get("left", ())
     return sorted(filled, key=lambda table: str(table) not in left)
 

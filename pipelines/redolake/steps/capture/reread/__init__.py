@@ -29,8 +29,8 @@ BY_KIND = {RereadValues: reread_values, RereadRows: reread_rows}
 
 def reread(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, records: Sequence[SliceRecord]) -> Reread:
     """Read again what the window needs into files that its manifest will name. An error of one table is recorded: apply holds
-    the table if it needs a value."""
-    choices = {table: context.pipeline.choice(table) for table in made.tables}
+    the table if it needs a value. So it does if a table that was removed since the plan comes back."""
+    choices = {table: context.pipeline.choice(table) for table in made.tables if context.pipeline.lists(table)}
     wanted = [table for table, one in choices.items() if "reread" in (one.large_objects, one.unsupported)]
     if not wanted:
         return NOTHING_REREAD
