@@ -9,7 +9,7 @@ from standin.engine.ddl.columns import archive_state, column_of, period, period_
 from standin.engine.ddl.constraints import add_constraint, keys_first
 from standin.engine.ddl.objects import drop_triggers
 from standin.engine.ddl.partitions import numbered, partition_of
-from standin.engine.ddl.redo import INTERNAL_DDL, lock_exclusively, write_ddl
+from standin.engine.ddl.redo import INTERNAL_DDL, USER_DDL, lock_exclusively, write_ddl
 from standin.engine.ddl.supplemental_logging import add_log_groups, log_groups
 from standin.engine.ddl.user_types import resolved, storage_columns
 from standin.engine.expressions.frame import Frame
@@ -32,7 +32,7 @@ from standin.interface import ColumnInfo, OraError
 from standin.model import UNRESOLVED, IndexOrganization, LogGroup, Partition, Partitioning, SchemaObject, SqlType, TableDef
 
 
-def create_table(session: EngineSession, cursor: Cursor) -> None:
+def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL) -> None:
     temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
     owner, name = _new_name(session, cursor, "CREATE")
     of_type = _object_columns(session, cursor)
@@ -79,7 +79,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     except OraError:
         database.tables.remove(store)
         raise
-    store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table)
+    store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table, info=info)
     if query is not None:
         _insert_queried(session, store, query)
 
@@ -259,14 +259,11 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     write_ddl(session, f'{cursor.text.strip()} AS "{bin_name}"', table)
 
 
-def flashback_table(session: EngineSession, cursor: Cursor) -> None:
-    """FLASHBACK TABLE t TO BEFORE DROP [RENAME TO n]: the newest table that was dropped under the name, or that of the bin.
+def take_back_table(session: EngineSession, cursor: Cursor, owner: str | None, name: str) -> None:
+    """Run TO BEFORE DROP [RENAME TO n] for the newest table that was dropped under the name, or that of the bin.
 
     Its constraints, indexes and triggers keep the names that they have in the recycle bin; foreign keys are lost.
     """
-    owner, name = cursor.qualified()
-    if not cursor.accept("TO", "BEFORE", "DROP"):
-        raise OraError(3001, "unimplemented feature: FLASHBACK TABLE to a time or SCN")
     new = cursor.name() if cursor.accept("RENAME", "TO") else None
     cursor.end()
     database, owner = session.database, owner or session.schema

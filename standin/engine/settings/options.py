@@ -97,6 +97,9 @@ class DatabaseOptions:
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that
     # renames the table precedes it
     restore_redo: str = "user"
+    # The DDL row of FLASHBACK TABLE .. TO SCN: after the deletes and inserts, in their transaction; before, in one of its own;
+    # or none
+    flashback_redo: str = "after"
     # The exchange of names by DBMS_REDEFINITION in the redo: none; or the RENAMEs, as internal DDL or as user's
     redefinition_redo: str = "none"
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the

@@ -1,0 +1,193 @@
+"""Statements whose redo is more than it seems: FLASHBACK TABLE TO SCN, errors that are logged or passed over, temporary and
+immutable tables, and DDL that fails. Without Spark and Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+
+from redolake import steps
+from redolake.config import Pipeline
+from tests.fixtures.shop import Shop, open_shop
+from tests.integration.test_pipeline import caught_up
+from tests.references.plain_lake import PlainLake
+
+NO_SPARK = "no Spark"
+OF_T = "SHOP.*T"  # T itself, and what Oracle makes beside it: SYS_TEMP_FBT, ERR$_T
+BY_N = "PARTITION BY RANGE (n) (PARTITION low VALUES LESS THAN (100), PARTITION high VALUES LESS THAN (MAXVALUE))"
+
+
+@pytest.fixture
+def lake() -> Iterator[PlainLake]:
+    """Replace Spark's job; what the steps get as a session is never used."""
+    found = PlainLake(replays=True)
+    with found.in_place_of_spark():
+        yield found
+
+
+@pytest.fixture
+def shop(tmp_path: Path, request: Any) -> Iterator[Shop]:
+    with open_shop(tmp_path, **getattr(request, "param", {})) as opened:
+        yield opened
+
+
+def create(shop: Shop, name: str, more: str = "ENABLE ROW MOVEMENT") -> None:
+    shop.run_sql(
+        f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, n NUMBER(9) CONSTRAINT {name}_n CHECK (n < 1000), a VARCHAR2(5)) {more}",
+        f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        *(f"INSERT INTO {name} VALUES ({n}, {n}, 'old')" for n in (1, 2, 3)),
+    )
+
+
+def loaded(shop: Shop, tables: tuple[Any, ...] = ("SHOP.T",), **settings: Any) -> Pipeline:
+    pipeline = shop.pipeline(tables=list(tables), **settings)
+    steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    return pipeline
+
+
+def held(pipeline: Pipeline) -> dict[str, str]:
+    return {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.error}
+
+
+def fetched(shop: Shop, query: str) -> list[tuple[Any, ...]]:
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        return list(cursor.execute(query).fetchall())
+
+
+def is_equal(shop: Shop, lake: PlainLake, pipeline: Pipeline, *names: str) -> bool:
+    """Return whether the tables, whose columns are ID, N and A, have the source's rows and are not held."""
+    assert held(pipeline) == {}
+    assert {t.state for t in steps.read_status(pipeline).tables} == {"live"}
+
+    def ours(name: str) -> list[tuple[Any, ...]]:
+        return sorted((int(key), int(n), a) for key, n, a, *_ in lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values())
+
+    return all(ours(name) == sorted(fetched(shop, f"SELECT id, n, a FROM {name}")) for name in names)
+
+
+# --- FLASHBACK TABLE
+
+FLASHBACKS = {
+    "DDL after the rows": ({}, ""),
+    "DDL before the rows": ({"flashback_redo": "before"}, ""),
+    "without a DDL row": ({"flashback_redo": "none"}, ""),
+    "a partitioned table": ({}, BY_N),
+}
+
+
+@pytest.mark.parametrize(("shop", "more"), FLASHBACKS.values(), ids=FLASHBACKS, indirect=["shop"])
+def test_flashback_of_tables_to_an_scn_arrives_as_their_rows(shop: Shop, lake: PlainLake, more: str) -> None:
+    for name in ("t", "u"):
+        create(shop, name, f"{more} ENABLE ROW MOVEMENT")
+    pipeline = loaded(shop, (OF_T, "SHOP.U"), new_tables="capture")
+    scn = fetched(shop, "SELECT current_scn FROM v$database")[0][0]
+    shop.run_sql(
+        "UPDATE t SET a = 'new' WHERE id = 1", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (4, 4, 'new')",
+        "UPDATE u SET id = 9, n = 500 WHERE id = 3",
+    )  # fmt: skip
+    caught_up(shop, pipeline, NO_SPARK)
+    before = fetched(shop, "SELECT rowid FROM t WHERE id = 3")
+    shop.run_sql(f"FLASHBACK TABLE t, shop.u TO SCN {scn}")
+
+    assert fetched(shop, "SELECT id, n, a FROM t ORDER BY id") == [(n, n, "old") for n in (1, 2, 3)]
+    assert fetched(shop, "SELECT rowid FROM t WHERE id = 3") == before  # a row that has not changed since stays
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t", "u")
+    notes = {f.subject: f.what for f in steps.run_doctor(pipeline, shop.params)}
+    assert "temporary table" in notes["SHOP.SYS_TEMP_FBT"]
+
+
+def test_flashback_to_an_scn_is_refused_as_oracle_does(shop: Shop) -> None:
+    create(shop, "t", "")
+    create(shop, "u")
+    shop.run_sql("CREATE TABLE child (id NUMBER(9) REFERENCES u) ENABLE ROW MOVEMENT")
+    shop.run_sql("CREATE GLOBAL TEMPORARY TABLE g (id NUMBER(9))")
+    scn = fetched(shop, "SELECT current_scn FROM v$database")[0][0]
+    shop.run_sql("INSERT INTO u VALUES (5, 5, 'new')", "INSERT INTO child VALUES (5)")
+    for code, statement in {
+        8189: f"FLASHBACK TABLE t TO SCN {scn}",
+        8181: "FLASHBACK TABLE u TO SCN 99999999",
+        2091: f"FLASHBACK TABLE u TO SCN {scn}",
+        1466: "FLASHBACK TABLE u TO SCN 2000001",
+        38305: "FLASHBACK TABLE nothing TO BEFORE DROP",
+        942: f"FLASHBACK TABLE nothing TO SCN {scn}",
+        8193: f"FLASHBACK TABLE g TO SCN {scn}",
+    }.items():
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+            shop.run_sql(statement)
+    assert fetched(shop, "SELECT MAX(id) FROM u") == [(5,)]
+
+
+# --- Rows that a statement passes over
+
+PASSED_OVER = {
+    "a duplicate key": "INSERT INTO t SELECT id + 1, n, 'more' FROM t",
+    "one in an array": "INSERT INTO t VALUES (3, 3, 'x')",
+    "a value that is too long": "INSERT INTO t SELECT id + 10, n, a || n || 'long' || id FROM t WHERE n <> 2 OR 1 = 1",
+    "a check": "UPDATE t SET n = n * 400, a = 'upd'",
+    "a child row": "DELETE FROM t",
+    "MERGE": (
+        "MERGE INTO t USING (SELECT id + 2 AS id, id * 900 AS n FROM t) s ON (t.id = s.id) "
+        "WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'made')"
+    ),
+}
+
+
+@pytest.mark.parametrize("statement", PASSED_OVER.values(), ids=PASSED_OVER)
+def test_rows_whose_errors_are_logged_are_undone_in_the_redo(shop: Shop, lake: PlainLake, statement: str) -> None:
+    create(shop, "t")
+    shop.run_sql("CREATE TABLE child (id NUMBER(9) REFERENCES t)", "INSERT INTO child VALUES (2)")
+    shop.run_sql("BEGIN DBMS_ERRLOG.CREATE_ERROR_LOG('T'); END;")
+    pipeline = loaded(shop, (OF_T,), new_tables="capture")
+    shop.run_sql(f"{statement} LOG ERRORS INTO err$_t ('night ' || 7) REJECT LIMIT UNLIMITED")
+    caught_up(shop, pipeline, NO_SPARK)
+
+    logged = fetched(shop, "SELECT ora_err_number$, ora_err_tag$, ora_err_optyp$, id FROM err$_t")
+    assert logged
+    assert {(tag, kind) for _, tag, kind, _ in logged} == {("night 7", statement[0])} or statement.startswith("MERGE")
+    assert is_equal(shop, lake, pipeline, "t")
+
+
+def test_errors_beyond_the_limit_take_the_statement_back_and_stay_logged(shop: Shop, lake: PlainLake) -> None:
+    create(shop, "t")
+    shop.run_sql("BEGIN DBMS_ERRLOG.CREATE_ERROR_LOG('T', 'FAULTS'); END;")
+    pipeline = loaded(shop)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO t VALUES (7, 7, 'kept')")
+        for limit in ("", "REJECT LIMIT 1"):
+            with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):
+                cursor.execute(f"INSERT INTO t SELECT id + 1, n, 'more' FROM t LOG ERRORS INTO faults {limit}")
+        with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):  # an UPDATE of keys is not logged
+            cursor.execute("UPDATE t SET id = 2 WHERE id = 1 LOG ERRORS INTO faults REJECT LIMIT UNLIMITED")
+        connection.commit()
+    caught_up(shop, pipeline, NO_SPARK)
+    assert len(fetched(shop, "SELECT * FROM faults")) == 3
+    assert is_equal(shop, lake, pipeline, "t")
+    for code, statement in {
+        942: "DELETE FROM t LOG ERRORS INTO nowhere",
+        38900: "DELETE FROM t LOG ERRORS INTO t",
+        955: "BEGIN DBMS_ERRLOG.CREATE_ERROR_LOG('T', 'FAULTS'); END;",
+    }.items():
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+            shop.run_sql(statement)
+
+
+@pytest.mark.parametrize("hint", ["IGNORE_ROW_ON_DUPKEY_INDEX(t (id))", "IGNORE_ROW_ON_DUPKEY_INDEX(t, t_key)"])
+def test_a_row_with_a_key_in_use_that_a_hint_ignores_is_undone_in_the_redo(shop: Shop, lake: PlainLake, hint: str) -> None:
+    shop.run_sql("CREATE TABLE t (id NUMBER(9) CONSTRAINT t_key PRIMARY KEY, n NUMBER(9) UNIQUE, a VARCHAR2(5))")
+    shop.run_sql("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", "INSERT INTO t VALUES (2, 2, 'old')")
+    pipeline = loaded(shop)
+    shop.run_sql(f"INSERT /*+ {hint} */ INTO t SELECT LEVEL, LEVEL + 7, 'new' FROM dual CONNECT BY LEVEL < 5")
+    with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):  # the key of another index
+        shop.run_sql(f"INSERT /*+ {hint} */ INTO t VALUES (9, 8, 'no')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert fetched(shop, "SELECT id, a FROM t ORDER BY id") == [(1, "new"), (2, "old"), (3, "new"), (4, "new")]
+    assert is_equal(shop, lake, pipeline, "t")
+    for code, wrong in {38913: hint.replace("id", "a").replace("key", "keys"), 38912: "IGNORE_ROW_ON_DUPKEY_INDEX(t)"}.items():
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code}"):
+            shop.run_sql(f"INSERT /*+ {wrong} */ INTO t VALUES (9, 9, 'no')")
