@@ -21,7 +21,7 @@ from standin import views
 from standin.control import ControlServer
 from standin.engine.expressions import metadata
 from standin.engine.instance import Instance
-from standin.engine.packages import rds, redefinition, statistics, type_shapes
+from standin.engine.packages import error_logs, rds, redefinition, statistics, type_shapes
 from standin.engine.plsql import session_packages
 from standin.engine.settings.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
@@ -139,7 +139,7 @@ def start_standin(
 @cache
 def _register() -> None:
     """Register the views and packages, once for all databases of this process."""
-    for module in (views, package, rds, statistics, redefinition, metadata, session_packages, type_shapes):
+    for module in (views, package, rds, statistics, redefinition, error_logs, metadata, session_packages, type_shapes):
         module.register()
 
 

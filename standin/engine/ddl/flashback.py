@@ -41,7 +41,9 @@ def flashback_table(session: EngineSession, cursor: Cursor) -> None:
     if value.upper().endswith(" DISABLE TRIGGERS"):
         value = value.rsplit(None, 2)[0]
     stores = [_rewindable(session, owner, name) for owner, name in named]
-    scn = Compiler(EMPTY_SCOPE).compile(parse_as_written(f"select {value} from dual").expressions[0]).run((), Frame(session, ()))
+    scn = (
+        Compiler(EMPTY_SCOPE).compile(parse_as_written(f"select {value} from dual").expressions[0]).run((), Frame(session, ()))
+    )
     for store in stores:
         readable_scn(session, store, scn)
         lock_exclusively(session, store)
