@@ -191,3 +191,105 @@ def test_a_row_with_a_key_in_use_that_a_hint_ignores_is_undone_in_the_redo(shop:
     for code, wrong in {38913: hint.replace("id", "a").replace("key", "keys"), 38912: "IGNORE_ROW_ON_DUPKEY_INDEX(t)"}.items():
         with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code}"):
             shop.run_sql(f"INSERT /*+ {wrong} */ INTO t VALUES (9, 9, 'no')")
+
+
+# --- Temporary tables
+
+TEMPORARY = {"without redo of rows": {}, "with rows that LogMiner does not show": {"temporary_rows": "unshown"}}
+
+
+@pytest.mark.parametrize("shop", TEMPORARY.values(), ids=TEMPORARY, indirect=True)
+def test_rows_of_temporary_tables_reach_no_table_and_hold_none(shop: Shop, lake: PlainLake) -> None:
+    create(shop, "t", f"{BY_N} ENABLE ROW MOVEMENT")
+    shop.run_sql("CREATE GLOBAL TEMPORARY TABLE kept_t (id NUMBER(9) PRIMARY KEY, n NUMBER(9)) ON COMMIT PRESERVE ROWS")
+    pipeline = loaded(shop, (OF_T,), new_tables="capture")
+    shop.run_sql(
+        "CREATE GLOBAL TEMPORARY TABLE gone_t (id NUMBER(9) PRIMARY KEY, a VARCHAR2(5))",
+        "INSERT INTO kept_t SELECT id, n FROM t",
+        "UPDATE kept_t SET n = n + 10",
+        "DELETE FROM kept_t WHERE id = 1",
+        "INSERT INTO gone_t VALUES (1, 'x')",
+        "INSERT INTO t SELECT id + 20, n, 'temp' FROM kept_t",
+        "SAVEPOINT here",
+        "UPDATE kept_t SET n = 0",
+        "ROLLBACK TO SAVEPOINT here",
+        "UPDATE t SET n = (SELECT n FROM kept_t WHERE kept_t.id = t.id) WHERE id IN (SELECT id FROM kept_t)",
+        "COMMIT",
+        "INSERT INTO t SELECT COUNT(*) + 50, COUNT(*), 'none' FROM gone_t",
+        "TRUNCATE TABLE gone_t",
+        "DROP TABLE gone_t PURGE",
+    )
+    caught_up(shop, pipeline, NO_SPARK)
+    assert fetched(shop, "SELECT id, n FROM t ORDER BY id") == [(1, 1), (2, 12), (3, 13), (22, 12), (23, 13), (50, 0)]
+    assert is_equal(shop, lake, pipeline, "t")
+    assert [t.table for t in steps.read_status(pipeline).tables] == ["SHOP.T"]
+    whys = [f.what for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.KEPT_T"]
+    assert whys
+    assert all("temporary table" in what for what in whys)
+
+
+def test_a_session_sees_its_own_rows_of_a_temporary_table(shop: Shop) -> None:
+    shop.run_sql("CREATE GLOBAL TEMPORARY TABLE g (id NUMBER(9) PRIMARY KEY, n NUMBER(9)) ON COMMIT PRESERVE ROWS")
+    count, insert = "SELECT COUNT(*) FROM g", "INSERT INTO g VALUES (1, 1)"
+    with shop.oracle.connect("SHOP") as one, shop.oracle.connect("SHOP") as other, one.cursor() as mine, other.cursor() as its:
+        for cursor in (mine, its):
+            cursor.execute(insert)  # the key is each session's own
+        one.commit()
+        other.rollback()
+        assert [cursor.execute(count).fetchone() for cursor in (mine, its)] == [(1,), (0,)]
+        with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):
+            mine.execute(insert)
+        for statement in ("DROP TABLE g", "CREATE INDEX g_n ON g (n)", "ALTER TABLE g ADD (m NUMBER)"):
+            with pytest.raises(oracledb.DatabaseError, match="ORA-14452"):
+                its.execute(statement)
+        its.execute("TRUNCATE TABLE g")
+        assert mine.execute(count).fetchone() == (1,)
+        mine.execute("TRUNCATE TABLE g")
+        assert mine.execute(count).fetchone() == (0,)
+        its.execute("ALTER TABLE g ADD (m NUMBER)")
+        mine.execute("INSERT INTO g VALUES (1, 1, 1)")
+        one.commit()
+    shop.run_sql("DROP TABLE g")  # the sessions with rows have ended
+
+
+# --- Immutable tables
+
+IMMUTABLE = "NO DROP UNTIL 16 DAYS IDLE NO DELETE UNTIL 16 DAYS AFTER INSERT"
+
+
+@pytest.mark.parametrize("shop", [{}, {"hidden_columns": "number"}], indirect=True)
+def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop, lake: PlainLake) -> None:
+    shop.run_sql(
+        f"CREATE IMMUTABLE TABLE t (id NUMBER(9) PRIMARY KEY, n NUMBER(9), a VARCHAR2(5)) {IMMUTABLE}",
+        "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO t VALUES (1, 1, 'old')",
+    )
+    pipeline = loaded(shop, (OF_T,), new_tables="capture")
+    shop.run_sql("INSERT INTO t SELECT id + 1, n, 'new' FROM t", "INSERT INTO t (n, id) VALUES (5, 5)")
+    shop.run_sql(f"CREATE IMMUTABLE TABLE late_t (id NUMBER(9) PRIMARY KEY, n NUMBER(9), a VARCHAR2(5)) {IMMUTABLE}")
+    shop.run_sql("ALTER TABLE late_t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", "INSERT INTO late_t VALUES (1, 1, 'late')")
+    caught_up(shop, pipeline, NO_SPARK)
+    steps.take_snapshot(pipeline, ["SHOP.LATE_T"], source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO late_t VALUES (2, 2, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t", "late_t")
+    assert {len(row) for row in lake.tables[f"{pipeline.lake}/shop/t"].rows.values()} == {3}
+    hidden = fetched(shop, "SELECT column_name FROM user_tab_cols WHERE table_name = 'T' AND hidden_column = 'YES'")
+    assert ("ORABCTAB_CREATION_TIME$",) in hidden
+    assert fetched(shop, 'SELECT COUNT("ORABCTAB_CREATION_TIME$"), COUNT("ORABCTAB_HASH$") FROM t') == [(3, 0)]
+
+    for code, statement in {
+        5715: "UPDATE t SET n = 9", 5723: "DROP TABLE t", 5741: IMMUTABLE.replace("16", "5"), 3001: "CREATE BLOCKCHAIN TABLE b (i NUMBER)",
+    }.items():  # fmt: skip
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+            shop.run_sql(f"CREATE IMMUTABLE TABLE x (id NUMBER) {statement}" if statement.startswith("NO") else statement)
+    merge = "MERGE INTO t USING (SELECT 1 AS i FROM dual) s ON (t.id = s.i) WHEN MATCHED THEN UPDATE SET n = 9"
+    for statement in (
+        "DELETE FROM t",
+        "TRUNCATE TABLE t",
+        "ALTER TABLE t ADD (m NUMBER)",
+        "ALTER TABLE t DROP COLUMN n",
+        merge,
+    ):
+        with pytest.raises(oracledb.DatabaseError, match="ORA-05715"):
+            shop.run_sql(statement)

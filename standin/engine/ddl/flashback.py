@@ -12,7 +12,7 @@ from standin.engine.ddl.tables import create_table, take_back_table
 from standin.engine.expressions.compiler import Compiler
 from standin.engine.expressions.frame import EMPTY_SCOPE, Frame
 from standin.engine.queries.relations import readable_scn
-from standin.engine.sessions.names import table_named
+from standin.engine.sessions.names import require_mutable, table_named
 from standin.engine.sessions.privileges import holds, require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.storage.layout import Row
@@ -72,6 +72,7 @@ def _rewindable(session: EngineSession, owner: str | None, name: str) -> TableSt
         require_on(session.account, "FLASHBACK", table)
     for privilege in ("SELECT", "INSERT", "DELETE", "ALTER"):
         require_on(session.account, privilege, table)
+    require_mutable(table)
     if table.temporary:
         raise OraError(8193, "Flashback Table operation is not allowed on temporary tables")
     if table.cluster or table.is_object_table:

@@ -38,8 +38,10 @@ def write_ddl(
 
 def lock_exclusively(session: EngineSession, store: TableStore) -> None:
     """Wait until no other session has a lock on the table or one of its rows. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds,
-    and ORA-00069 at once after DISABLE TABLE LOCK.
+    at once ORA-00069 after DISABLE TABLE LOCK, and ORA-14452 while a session has rows of a temporary table.
     """
+    if store.is_in_use:
+        raise OraError(14452, "attempt to create, alter or drop an index on temporary table already in use")
     if not store.definition.table_lock:
         raise OraError(69, f"cannot acquire lock -- table locks disabled for {store.definition.name}")
     wait_for_table(session, store, EXCLUSIVE, float(session.settings.get("DDL_LOCK_TIMEOUT", "0")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from standin.engine.ddl.columns import archive_state, column_of, period, period_column, with_virtual
+from standin.engine.ddl.columns import archive_state, chain_columns, column_of, period, period_column, with_virtual
 from standin.engine.ddl.constraints import add_constraint, keys_first
 from standin.engine.ddl.objects import drop_triggers
 from standin.engine.ddl.partitions import numbered, partition_of
@@ -14,7 +14,7 @@ from standin.engine.ddl.supplemental_logging import add_log_groups, log_groups
 from standin.engine.ddl.user_types import resolved, storage_columns
 from standin.engine.expressions.frame import Frame
 from standin.engine.queries.query import QueryPlan, compile_query
-from standin.engine.sessions.names import table_named
+from standin.engine.sessions.names import require_mutable, table_named
 from standin.engine.sessions.privileges import holds, require, require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.storage.storage import TableStore
@@ -25,7 +25,7 @@ from standin.engine.text.definitions import (
     starts_constraint,
     table_constraint,
 )
-from standin.engine.text.table_clauses import table_clauses
+from standin.engine.text.table_clauses import TableClauses, table_clauses
 from standin.engine.text.tokens import Cursor
 from standin.engine.types.datatypes import type_of_info
 from standin.interface import ColumnInfo, OraError
@@ -33,13 +33,16 @@ from standin.model import UNRESOLVED, IndexOrganization, LogGroup, Partition, Pa
 
 
 def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL) -> None:
-    temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
+    words = cursor.text[: cursor.next.start].upper().split()
+    temporary, immutable = "TEMPORARY" in words, "IMMUTABLE" in words
     owner, name = _new_name(session, cursor, "CREATE")
     of_type = _object_columns(session, cursor)
     columns, clauses, periods, logging = _columns_and_constraints(cursor, named=bool(of_type))
     if of_type:
         columns = _of_attributes(of_type, columns)
-    found = table_clauses(cursor)
+    found = table_clauses(cursor, immutable=immutable)
+    if temporary:
+        _require_temporary(found, clauses)
     query = None if found.query is None else compile_query(session, found.query.strip())
     if query is not None:
         columns = _queried_columns(columns, query.columns)
@@ -51,7 +54,8 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
     now = database.ddl_time()
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
-        [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
+        [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary, keeps_rows=found.keeps_rows,
+        immutable=immutable, idle_days=found.idle_days,
         compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
         lobs=found.storage.lobs,
     )  # fmt: skip
@@ -59,6 +63,8 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
         table.columns.append(column_of(session, table, column))
         table.columns += storage_columns(table, table.columns[-1])
     table.columns += [period_column(name) for name in periods]
+    if immutable:
+        table.columns += chain_columns(table.next_segment_id)
     table.nested = found.nested
     table.is_object_table = bool(of_type)
     if not of_type:
@@ -82,6 +88,13 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
     store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table, info=info)
     if query is not None:
         _insert_queried(session, store, query)
+
+
+def _require_temporary(found: TableClauses, clauses: list[ConstraintClause]) -> None:
+    if found.partitioning or found.index_organized or found.cluster or found.nested:
+        raise OraError(14451, "unsupported feature with temporary table")
+    if any(clause.kind == "R" for clause in clauses):
+        raise OraError(14455, "attempt to create referential integrity constraint on temporary table")
 
 
 def _object_columns(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlType], ...]:
@@ -161,7 +174,7 @@ def _queried_columns(declared: list[ColumnClause], selected: Sequence[ColumnInfo
 
 
 def _insert_queried(session: EngineSession, store: TableStore, query: QueryPlan) -> None:
-    frame, database = Frame(session, ()), session.database
+    frame, database, store = Frame(session, ()), session.database, store.of_session(session.number)
     tx = database.transactions.of(session)
     for batch in list(query.open(session, frame)):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -234,6 +247,8 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     cursor.end()
     lock_exclusively(session, store)
     database, table = session.database, store.definition
+    if table.immutable and table.idle_days != 0 and any(True for _ in store.visible(database.clock.scn, None)):
+        raise OraError(5723, f"drop blockchain or immutable table {table.name} not allowed")
     children = [(child, c) for child, c in database.tables.children_of(store) if child is not store]
     if children and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
@@ -317,6 +332,11 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
         cursor.accept("REUSE", "STORAGE")
     cascade = cursor.accept("CASCADE")
     cursor.end()
+    require_mutable(store.definition)
+    if store.definition.temporary:
+        store.of_session(session.number).remove_rows()
+        write_ddl(session, cursor.text, store.definition)
+        return
     stores = _with_children(session, store) if cascade else [store]
     if not cascade and any(child is not store for child, _ in session.database.tables.children_of(store)):
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
@@ -388,12 +408,7 @@ def _with_children(session: EngineSession, store: TableStore) -> list[TableStore
 
 
 def _remove_rows(session: EngineSession, store: TableStore) -> None:
-    store.rows.clear()
-    store.part_of.clear()
-    store.next_row = 0
-    store.freed.clear()
-    for index in store.indexes:
-        index.clear()
+    store.remove_rows()
     table = store.definition
     table.data_object_id = session.database.next_object_id()
     for leaf in table.partitioning.leaves if table.partitioning else ():

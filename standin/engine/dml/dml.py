@@ -23,7 +23,7 @@ from standin.engine.expressions.frame import EMPTY_SCOPE, Compiled, Fn, Frame, N
 from standin.engine.plsql.triggers import Triggers, before_insert, fire
 from standin.engine.queries.access import table_scope
 from standin.engine.queries.target import Target, target_of
-from standin.engine.sessions.names import dml_target
+from standin.engine.sessions.names import dml_target, require_mutable
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.sessions.table_locks import lock_rows_of
@@ -264,6 +264,7 @@ def begun(failing: PassesOver | None, session: EngineSession, frame: Frame) -> A
 def compile_update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
     store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
     require_on(session.account, "UPDATE", store.definition)
+    require_mutable(store.definition)
     scope = table_scope(store, alias)
     compiler = Compiler(scope, subquery)
     settings = settings_of(store, tree.expressions, compiler)
@@ -388,6 +389,7 @@ def compile_delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery)
     table = tree.this or tree.args["tables"][0]  # DELETE t, without FROM
     store, alias = dml_target(session, table), identifier(table.args.get("alias")) or None
     require_on(session.account, "DELETE", store.definition)
+    require_mutable(store.definition)
     scope = table_scope(store, alias)
     return DeletePlan(target_of(store, scope, tree.args.get("where"), subquery), _returning(tree, scope))
 

@@ -31,7 +31,7 @@ from standin.engine.expressions.frame import Fn, Frame, NotCompilable, Outer, Sc
 from standin.engine.plsql.triggers import fire
 from standin.engine.queries.access import table_scope
 from standin.engine.queries.target import Target, target_of
-from standin.engine.sessions.names import dml_target
+from standin.engine.sessions.names import dml_target, require_mutable
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.sessions.table_locks import lock_rows_of
@@ -58,6 +58,7 @@ def compile_merge(session: EngineSession, tree: exp.Merge, subquery: SubQuery) -
             raise NotCompilable("WHEN with a condition")
         if isinstance(then, exp.Update) and when.args["matched"]:
             require_on(session.account, "UPDATE", store.definition)
+            require_mutable(store.definition)
             settings = settings_of(store, then.expressions, compiler)
             plan.update = UpdatePlan(plan.target, settings, compiler.row_address, _NOTHING)
             _require_not_joined(on, own, plan.update.changed)

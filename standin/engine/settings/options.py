@@ -102,6 +102,9 @@ class DatabaseOptions:
     flashback_redo: str = "after"
     # The exchange of names by DBMS_REDEFINITION in the redo: none; or the RENAMEs, as internal DDL or as user's
     redefinition_redo: str = "none"
+    # Changes of a temporary table's rows in the redo: none; or unshown, each with a comment in place of its statement, as a
+    # peer has met them
+    temporary_rows: str = "none"
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"
