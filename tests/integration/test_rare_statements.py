@@ -65,9 +65,10 @@ def is_equal(shop: Shop, lake: PlainLake, pipeline: Pipeline, *names: str) -> bo
     assert {t.state for t in steps.read_status(pipeline).tables} == {"live"}
 
     def ours(name: str) -> list[tuple[Any, ...]]:
-        return sorted((int(key), int(n), a) for key, n, a, *_ in lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values())
+        rows = lake.tables[f"{pipeline.lake}/shop/{name}"].rows.values()
+        return sorted((int(key), None if n is None else int(n), a) for key, n, a, *_ in rows)
 
-    return all(ours(name) == sorted(fetched(shop, f"SELECT id, n, a FROM {name}")) for name in names)
+    return all(ours(name) == fetched(shop, f"SELECT id, n, a FROM {name} ORDER BY id") for name in names)
 
 
 # --- FLASHBACK TABLE
@@ -279,8 +280,11 @@ def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop
     assert fetched(shop, 'SELECT COUNT("ORABCTAB_CREATION_TIME$"), COUNT("ORABCTAB_HASH$") FROM t') == [(3, 0)]
 
     for code, statement in {
-        5715: "UPDATE t SET n = 9", 5723: "DROP TABLE t", 5741: IMMUTABLE.replace("16", "5"), 3001: "CREATE BLOCKCHAIN TABLE b (i NUMBER)",
-    }.items():  # fmt: skip
+        5715: "UPDATE t SET n = 9",
+        5723: "DROP TABLE t",
+        5741: IMMUTABLE.replace("16", "5"),
+        3001: "CREATE BLOCKCHAIN TABLE b (i NUMBER)",
+    }.items():
         with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
             shop.run_sql(f"CREATE IMMUTABLE TABLE x (id NUMBER) {statement}" if statement.startswith("NO") else statement)
     merge = "MERGE INTO t USING (SELECT 1 AS i FROM dual) s ON (t.id = s.i) WHEN MATCHED THEN UPDATE SET n = 9"
@@ -293,3 +297,49 @@ def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop
     ):
         with pytest.raises(oracledb.DatabaseError, match="ORA-05715"):
             shop.run_sql(statement)
+
+
+# --- DDL that fails
+
+# With what holds the table where LogMiner shows the DDL's row, whose transaction is rolled back; None where nothing does.
+FAILING = {
+    "a unique index": ("CREATE UNIQUE INDEX {0}_a ON {0} (a)", None),
+    "a unique key": ("ALTER TABLE {} ADD UNIQUE (a)", None),
+    "a foreign key": ("ALTER TABLE {} ADD FOREIGN KEY (n) REFERENCES parents", None),
+    "a mandatory column": ("ALTER TABLE {} MODIFY (n NOT NULL)", None),
+    "another datatype": ("ALTER TABLE {} MODIFY (n VARCHAR2(20))", "narrows the type"),
+    "another key": ("ALTER TABLE {} DROP PRIMARY KEY ADD PRIMARY KEY (n)", "changes the primary key"),
+    "a column beside a key": (
+        "ALTER TABLE {} ADD (late NUMBER(9)) ADD UNIQUE (a)",
+        "is in the redo, and not in the dictionary",
+    ),
+    "a column with a default": ("ALTER TABLE {} ADD (late NUMBER(9) DEFAULT 5) ADD UNIQUE (a)", "no longer in the dictionary"),
+    "a table from a query": ("CREATE TABLE {}_t AS SELECT id, n / 0 AS n FROM {0}", None),
+}
+READINGS = {reading: {"failed_ddl": reading} for reading in ("none", "transaction", "row")}
+
+
+@pytest.mark.parametrize("shop", READINGS.values(), ids=READINGS, indirect=True)
+def test_a_ddl_that_failed_reaches_no_table(shop: Shop, lake: PlainLake) -> None:
+    names = [f"f{number}" for number in range(len(FAILING))]
+    for name in names:
+        create(shop, name)
+        shop.run_sql(f"INSERT INTO {name} VALUES (9, NULL, 'old')")
+    shop.run_sql("CREATE TABLE parents (id NUMBER(9) PRIMARY KEY)")
+    pipeline = loaded(shop, ("SHOP.F*",), new_tables="capture")
+    for name, (statement, _) in zip(names, FAILING.values(), strict=True):
+        with pytest.raises(oracledb.DatabaseError):
+            shop.run_sql(statement.replace("{}", "{0}").format(name))
+        shop.run_sql(f"INSERT INTO {name} (id, n, a) VALUES (20, 20, 'next')")
+    caught_up(shop, pipeline, NO_SPARK)
+    shop.run_sql(*(f"INSERT INTO {name} (id, n, a) VALUES (21, 21, 'last')" for name in names))
+    caught_up(shop, pipeline, NO_SPARK)  # after a reading of the dictionary that is later than the DDL
+    is_shown = shop.oracle.database.options.failed_ddl == "row"
+    expected = {f"SHOP.{name.upper()}": why for name, (_, why) in zip(names, FAILING.values(), strict=True) if why and is_shown}
+    found = held(pipeline)
+    assert found.keys() == expected.keys()
+    assert all(expected[table] in why for table, why in found.items()), found
+    assert len(steps.read_status(pipeline).tables) == len(names)
+    for table in found:
+        steps.take_snapshot(pipeline, [table], replace=True, source=shop.params, spark=NO_SPARK)
+    assert is_equal(shop, lake, pipeline, *names)

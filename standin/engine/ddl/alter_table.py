@@ -37,7 +37,6 @@ from standin.engine.types.values import coercer_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup, TableColumn
 
-
 _OF_IMMUTABLE = (  # what an immutable table allows
     ("ADD", "SUPPLEMENTAL"), ("DROP", "SUPPLEMENTAL"), ("ADD", "CONSTRAINT"), ("ENABLE",), ("DISABLE",),
 )  # fmt: skip

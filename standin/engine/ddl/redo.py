@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from standin.engine.sessions.session import EngineSession
@@ -12,6 +13,9 @@ from standin.model import TableDef
 
 USER_DDL, INTERNAL_DDL = "USER DDL (PlSql=0 RecDep=0)", "INTERNAL DDL (PlSql=0 RecDep=0)"
 RECURSIVE_DDL = "INTERNAL DDL (PlSql=0 RecDep=1)"  # Oracle ran it itself
+
+_NAME = r'("[^"]+"|[^\W\d][\w$#]*)'
+_NAMED = re.compile(rf"\s*(?:ALTER|CREATE)\b.*?\b(?:TABLE|ON)\s+(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE | re.DOTALL)
 
 
 def write_ddl(
@@ -34,6 +38,29 @@ def write_ddl(
     then()
     session.database.plans.forget()  # a grant, like a new column, can change what a text compiles to
     return transactions.commit(tx)
+
+
+def write_failed(session: EngineSession, text: str) -> None:
+    """Write the redo of a DDL that failed after it had begun, whose transaction Oracle rolls back."""
+    database, transactions = session.database, session.database.transactions
+    if database.options.failed_ddl == "none":
+        return
+    tx = transactions.of(session)
+    if database.options.failed_ddl == "row":
+        record, named = transactions.ddl_record(tx, text, USER_DDL), _NAMED.match(text)
+        owner, name = (session.schema, "") if named is None else (_spelled(named[1]) or session.schema, _spelled(named[2]))
+        store = database.tables.stores.get((session.container, owner, name))
+        record.owner, record.object_name = owner, name
+        if store is not None:
+            table = store.definition
+            record.object_id, record.data_object_id = table.object_id, table.data_object_id
+            record.object_version = table.object_version
+        database.redo.write(record)
+    transactions.end_rolled_back(tx)
+
+
+def _spelled(name: str | None) -> str:
+    return (name or "")[1:-1] if (name or "").startswith('"') else (name or "").upper()
 
 
 def lock_exclusively(session: EngineSession, store: TableStore) -> None:

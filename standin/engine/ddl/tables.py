@@ -17,6 +17,7 @@ from standin.engine.queries.query import QueryPlan, compile_query
 from standin.engine.sessions.names import require_mutable, table_named
 from standin.engine.sessions.privileges import holds, require, require_on
 from standin.engine.sessions.session import EngineSession
+from standin.engine.storage.layout import Row
 from standin.engine.storage.storage import TableStore
 from standin.engine.text.definitions import (
     ColumnClause,
@@ -54,17 +55,12 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
     now = database.ddl_time()
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
-        [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary, keeps_rows=found.keeps_rows,
-        immutable=immutable, idle_days=found.idle_days,
+        [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
+        keeps_rows=found.keeps_rows, immutable=immutable, idle_days=found.idle_days,
         compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
         lobs=found.storage.lobs,
     )  # fmt: skip
-    for column in columns:
-        table.columns.append(column_of(session, table, column))
-        table.columns += storage_columns(table, table.columns[-1])
-    table.columns += [period_column(name) for name in periods]
-    if immutable:
-        table.columns += chain_columns(table.next_segment_id)
+    _add_columns(session, table, columns, periods)
     table.nested = found.nested
     table.is_object_table = bool(of_type)
     if not of_type:
@@ -73,6 +69,7 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
         _organize_by_index(session, table, clauses, overflow=found.overflow)
     if found.cluster is not None:
         _join_cluster(session, table, found.cluster)
+    rows = [] if query is None else _queried_rows(session, query)
     store = TableStore(table, database.clock.scn)
     store.pad = (None,) * len(table.columns)
     database.tables.add(store)
@@ -87,7 +84,16 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
         raise
     store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table, info=info)
     if query is not None:
-        _insert_queried(session, store, query)
+        _insert_queried(session, store, rows)
+
+
+def _add_columns(session: EngineSession, table: TableDef, columns: Sequence[ColumnClause], periods: Sequence[str]) -> None:
+    for column in columns:
+        table.columns.append(column_of(session, table, column))
+        table.columns += storage_columns(table, table.columns[-1])
+    table.columns += [period_column(name) for name in periods]
+    if table.immutable:
+        table.columns += chain_columns(table.next_segment_id)
 
 
 def _require_temporary(found: TableClauses, clauses: list[ConstraintClause]) -> None:
@@ -173,14 +179,19 @@ def _queried_columns(declared: list[ColumnClause], selected: Sequence[ColumnInfo
     return named
 
 
-def _insert_queried(session: EngineSession, store: TableStore, query: QueryPlan) -> None:
+def _queried_rows(session: EngineSession, query: QueryPlan) -> list[Row]:
+    batches = query.open(session, Frame(session, ()))
+    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+
+
+def _insert_queried(session: EngineSession, store: TableStore, rows: list[Row]) -> None:
     frame, database, store = Frame(session, ()), session.database, store.of_session(session.number)
     tx = database.transactions.of(session)
-    for batch in list(query.open(session, frame)):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            coerced = (None if v is None else c(v, session.nls) for c, v in zip(store.layout.coercers, row, strict=True))
-            values = with_virtual(store, tuple(coerced), frame)
-            database.rows.insert(tx, store, values, partition_of(session, store, values))
+    own = (None,) * sum(c.kind == "chain" for c in store.definition.columns)
+    for row in rows:
+        coerced = (None if v is None else c(v, session.nls) for c, v in zip(store.layout.coercers, row + own, strict=True))
+        values = with_virtual(store, tuple(coerced), frame)
+        database.rows.insert(tx, store, values, partition_of(session, store, values))
     session.commit()
 
 

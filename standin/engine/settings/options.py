@@ -100,6 +100,9 @@ class DatabaseOptions:
     # The DDL row of FLASHBACK TABLE .. TO SCN: after the deletes and inserts, in their transaction; before, in one of its own;
     # or none
     flashback_redo: str = "after"
+    # A DDL that fails once it has begun, as CREATE UNIQUE INDEX does over equal keys: no redo; or a transaction that is rolled
+    # back, empty or with the DDL's row
+    failed_ddl: str = "none"
     # The exchange of names by DBMS_REDEFINITION in the redo: none; or the RENAMEs, as internal DDL or as user's
     redefinition_redo: str = "none"
     # Changes of a temporary table's rows in the redo: none; or unshown, each with a comment in place of its statement, as a

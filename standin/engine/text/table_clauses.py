@@ -9,7 +9,6 @@ from standin.engine.text.tokens import Cursor
 from standin.interface import OraError
 from standin.model import Partition, Partitioning
 
-
 _LEAST_DAYS = 16  # for which the rows of an immutable table stay
 
 
