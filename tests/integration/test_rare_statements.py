@@ -340,3 +340,56 @@ def test_a_ddl_that_failed_reaches_no_table(shop: Shop, lake: PlainLake) -> None
     for table in found:
         steps.take_snapshot(pipeline, [table], replace=True, source=shop.params, spark=NO_SPARK)
     assert is_equal(shop, lake, pipeline, *names)
+
+
+# --- Rows that LogMiner cannot show
+
+LONG = "a_name_of_a_column_with_more_than_thirty_bytes"
+
+
+@pytest.fixture(params=[True, False], ids=["replayed", "folded"])
+def either_lake(request: Any) -> Iterator[PlainLake]:
+    found = PlainLake(replays=request.param)
+    with found.in_place_of_spark():
+        yield found
+
+
+def with_object(shop: Shop) -> Pipeline:
+    """Return a pipeline of a table with a column of a type that is left out: LogMiner may show none of its rows."""
+    shop.run_sql("CREATE TYPE pair AS OBJECT (x NUMBER, y NUMBER)")
+    shop.run_sql("CREATE TABLE t (id NUMBER(9) PRIMARY KEY, n NUMBER(9), a VARCHAR2(5), o pair)")
+    shop.run_sql("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", "INSERT INTO t (id, n, a) VALUES (1, 1, 'old')")
+    create(shop, "u")
+    return loaded(shop, ({"table": "SHOP.T", "exclude_columns": ["O"]}, "SHOP.U"))
+
+
+@pytest.mark.parametrize("shop", [{"object_rows": "unsupported"}], indirect=True)
+def test_a_change_that_logminer_cannot_show_holds_the_table_once_it_commits(shop: Shop, either_lake: PlainLake) -> None:
+    pipeline = with_object(shop)
+    with shop.oracle.connect("SHOP") as undone, shop.oracle.connect("SHOP") as late:
+        for connection, key in ((undone, 2), (late, 3)):
+            connection.cursor().execute(f"INSERT INTO t (id, n, a) VALUES ({key}, {key}, 'new')")
+        undone.rollback()
+        shop.run_sql("INSERT INTO u VALUES (7, 7, 'one')")
+        caught_up(shop, pipeline, NO_SPARK)
+        assert is_equal(shop, either_lake, pipeline, "t", "u")
+        late.commit()
+    shop.run_sql("INSERT INTO u VALUES (8, 8, 'two')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert "LogMiner cannot show a change of the table (UNSUPPORTED)" in held(pipeline)["SHOP.T"]
+    assert len(either_lake.tables[f"{pipeline.lake}/shop/t"].rows) == 1
+    assert len(either_lake.tables[f"{pipeline.lake}/shop/u"].rows) == 5
+
+
+def test_a_change_after_a_ddl_that_gave_a_long_name_holds_the_table(shop: Shop, lake: PlainLake) -> None:
+    create(shop, "t")
+    pipeline = loaded(shop)
+    shop.run_sql("DELETE FROM t WHERE id = 2", f"ALTER TABLE t ADD ({LONG} NUMBER(9))", "UPDATE t SET n = 5 WHERE id = 1")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert "(UNSUPPORTED)" in held(pipeline)["SHOP.T"]
+    shop.run_sql(f"ALTER TABLE t RENAME COLUMN {LONG} TO short")
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("UPDATE t SET n = 6 WHERE id = 1")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t")
