@@ -31,7 +31,8 @@ from standin.olr.server import OlrServer
 from standin.sqlplus import run_script
 from standin.wire.server import Listener
 
-SCRIPTS = Path(__file__).parents[1] / "sql" / "setup"
+_PACKED = Path(__file__).parent / "setup"  # in the stand-in's own wheel
+SCRIPTS = _PACKED if _PACKED.exists() else Path(__file__).parents[1] / "sql" / "setup"
 ACCOUNTS = re.compile(r"(CREATE|ALTER) USER|GRANT|ALTER SESSION")
 OWNER = "SHOP"
 _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLESPACE"
