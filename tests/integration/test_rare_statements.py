@@ -103,6 +103,20 @@ def test_flashback_of_tables_to_an_scn_arrives_as_their_rows(shop: Shop, lake: P
     assert "temporary table" in notes["SHOP.SYS_TEMP_FBT"]
 
 
+def test_flashback_to_an_scn_is_followed_where_rowid_is_the_key(shop: Shop) -> None:
+    lake = PlainLake()  # which knows ROWIDs
+    with lake.in_place_of_spark():
+        create(shop, "t")
+        pipeline = loaded(shop, ({"table": "SHOP.T", "key": "rowid"},))
+        scn = fetched(shop, "SELECT current_scn FROM v$database")[0][0]
+        shop.run_sql("UPDATE t SET a = 'new' WHERE id = 1", "DELETE FROM t WHERE id = 2", f"FLASHBACK TABLE t TO SCN {scn}")
+        shop.run_sql("UPDATE t SET a = 'later' WHERE id <> 3")
+        caught_up(shop, pipeline, NO_SPARK)
+    rows = lake.tables[f"{pipeline.lake}/shop/t"].rows
+    assert {key[0] for key in rows} == {row[0] for row in fetched(shop, "SELECT rowid FROM t")}
+    assert is_equal(shop, lake, pipeline, "t")
+
+
 def test_flashback_to_an_scn_is_refused_as_oracle_does(shop: Shop) -> None:
     create(shop, "t", "")
     create(shop, "u")
