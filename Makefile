@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-standin test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings \
+.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings \
 	ci workflows release check clean
 
 help: ## List these commands
@@ -65,6 +65,7 @@ PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-load
 test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process; BASE=main without the stand-in's, if it is as there)
 	@$(PYTEST) $(if $(BASE),--standin-base $(BASE)) $(ARGS)
 
+.PHONY: test-standin
 test-standin: $(STAMP) ## Run the stand-in's own tests
 	@$(PYTEST) tests/unit/standin tests/integration/standin $(ARGS)
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 OWN = ("tests/unit/standin", "tests/integration/standin")
 # What these tests depend on beside themselves.
-READ = ("standin", "sql/setup", "tests/support", "tests/published", "tests/conftest.py", "pyproject.toml", "constraints.txt")
+READ = ("standin", "sql/setup", "tests/support", "tests/published", "tests/conftest.py", "pyproject.toml", "constraints*.txt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

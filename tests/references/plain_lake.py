@@ -34,7 +34,6 @@ from redolake.decode.datatypes import family_of, target_type
 from redolake.errors import NotReadableAsOf, RedoNotUnderstood, Transient
 from redolake.host import crash
 from redolake.job.as_of import VersionToRead, check_result
-from redolake.job.assembly import leaves_out_objects
 from redolake.job.batch import publish_batch, read_published
 from redolake.job.snapshot import write_snapshot_result
 from redolake.job.swap import Copied, Swap
@@ -46,10 +45,10 @@ from redolake.records.file_digest import FileDigest
 from redolake.records.lakes import LakePlace
 from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from redolake.records.proofs import FoundRow
+from redolake.values import logminer, redo
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.landed_schema import LANDED_SCHEMA
-from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, CONTROL, TRANSACTION_ENDS, Operation
+from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from redolake.values.table import ROWID_COLUMN, ROWID_NAME, TableId, TableVersion, TypeRule, of_columns
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
@@ -510,7 +509,7 @@ def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[R
 
 def is_change(row: Row) -> bool:
     """Return whether a row changes a table, readable or not."""
-    return row["operation_code"] not in CONTROL
+    return row["operation_code"] not in redo.CONTROL
 
 
 def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row]:
@@ -519,7 +518,7 @@ def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row
     Rows of large objects that are left out or read again are no changes of the table.
     """
     ids = {number for version in task.versions for number in version.object_ids}
-    apart = {Mined.INTERNAL, *(LARGE_OBJECT_CHANGES if without_objects(task) else ())}
+    apart = {logminer.Mined.INTERNAL, *(logminer.LARGE_OBJECT_CHANGES if without_objects(task) else ())}
     for row in part.to_pylist():
         code = row["operation_code"]
         if code in TRANSACTION_ENDS or (is_change(row) and row["object_id"] in ids and code not in apart):
@@ -527,7 +526,8 @@ def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row
 
 
 def without_objects(task: TableTask) -> bool:
-    return leaves_out_objects(task) or any(valueless(delivery) != "none" for delivery in task.deliveries)
+    left_out = any(v.left_out for v in task.versions) and not any(v.has_large_objects for v in task.versions)
+    return left_out or any(valueless(delivery) != "none" for delivery in task.deliveries)
 
 
 def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, Any] | None:
@@ -537,7 +537,7 @@ def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, An
     if not problems:
         return None
     code, name = (problems[0].row[column] for column in ("operation_code", "operation"))
-    hidden = code == Mined.UNSUPPORTED
+    hidden = code == logminer.Mined.UNSUPPORTED
     what = (
         "LogMiner cannot show a change of the table (UNSUPPORTED)" if hidden else f"operation {code} {name} is not understood"
     )
