@@ -62,8 +62,12 @@ stop: $(STAMP) ## Stop a demo that was kept running
 # A module at a time to each worker, in the order of tests/workers.py: slow ones first.
 PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process)
-	@$(PYTEST) $(ARGS)
+test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process; BASE=main without the stand-in's, if it is as there)
+	@$(PYTEST) $(if $(BASE),--standin-base $(BASE)) $(ARGS)
+
+.PHONY: test-standin
+test-standin: $(STAMP) ## Run the stand-in's own tests
+	@$(PYTEST) tests/unit/standin tests/integration/standin $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
 	@$(PYTEST) -m "not spark and not airflow and not slow and not witness and not driver" $(ARGS)

@@ -71,7 +71,9 @@ class TableColumn:
     default_on_null: bool = False
     hidden: bool = False  # INVISIBLE, or of Oracle's own: not in `*`, without a COLUMN_ID
     stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
-    kind: str = "user"  # user, guard, unused, archive, period, statistics, attribute; all but the first are USER_GENERATED = NO
+    kind: str = (
+        "user"  # user, guard, unused, archive, chain, period, statistics, attribute; all but the first are USER_GENERATED = NO
+    )
     guard_bit: int | None = None  # of a column whose default rows may not store: its bit in the guard column
     virtual: str | None = None  # the expression of a virtual column, which is not in the segment
     identity: str | None = None  # ALWAYS, BY DEFAULT, BY DEFAULT ON NULL
@@ -212,6 +214,9 @@ class TableDef:
     partitioning: Partitioning | None = None
     iot: IndexOrganization | None = None
     temporary: bool = False
+    immutable: bool = False  # CREATE IMMUTABLE TABLE: rows are only inserted
+    idle_days: int | None = None  # after which an immutable table may be dropped
+    keeps_rows: bool = False  # of a temporary table: ON COMMIT PRESERVE ROWS
     cluster: str | None = None
     compress: str = ""  # COMPRESS_FOR
     logging: bool = True

@@ -50,6 +50,7 @@ class Op(IntEnum):
     UNSUPPORTED = 255
 
 
+NOT_SHOWN = "/* No SQL_REDO for temporary tables */"  # in place of a statement
 BARE = "bare "  # before the arguments of a write of a large object whose text has no SELECT
 
 

@@ -21,7 +21,7 @@ from standin import views
 from standin.control import ControlServer
 from standin.engine.expressions import metadata
 from standin.engine.instance import Instance
-from standin.engine.packages import rds, redefinition, statistics, type_shapes
+from standin.engine.packages import error_logs, rds, redefinition, statistics, type_shapes
 from standin.engine.plsql import session_packages
 from standin.engine.settings.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
@@ -31,7 +31,8 @@ from standin.olr.server import OlrServer
 from standin.sqlplus import run_script
 from standin.wire.server import Listener
 
-SCRIPTS = Path(__file__).parents[1] / "sql" / "setup"
+_PACKED = Path(__file__).parent / "setup"  # in the stand-in's own wheel
+SCRIPTS = _PACKED if _PACKED.exists() else Path(__file__).parents[1] / "sql" / "setup"
 ACCOUNTS = re.compile(r"(CREATE|ALTER) USER|GRANT|ALTER SESSION")
 OWNER = "SHOP"
 _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLESPACE"
@@ -139,7 +140,7 @@ def start_standin(
 @cache
 def _register() -> None:
     """Register the views and packages, once for all databases of this process."""
-    for module in (views, package, rds, statistics, redefinition, metadata, session_packages, type_shapes):
+    for module in (views, package, rds, statistics, redefinition, error_logs, metadata, session_packages, type_shapes):
         module.register()
 
 

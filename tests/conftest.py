@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.workers"]
+pytest_plugins = ["tests.workers", "tests.unchanged_standin"]
 FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "ledger", "postgres", "s3", "spark", "shop"))
 pytest.register_assert_rewrite(*FIXTURES)  # another conftest.py may import one before it is a plugin
 

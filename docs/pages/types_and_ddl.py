@@ -274,7 +274,7 @@ MATRIX = {
         "ALTER TABLE orders RENAME TO orders_old",
     ),
     "CREATE TABLE of the same name": ("CREATE TABLE orders (id NUMBER)",),
-    "FLASHBACK TABLE to an SCN or a time (held if ROWID is the key)": ("FLASHBACK TABLE orders TO SCN 100",),
+    "FLASHBACK TABLE to an SCN or a time": ("FLASHBACK TABLE orders TO SCN 100",),
     "FLASHBACK TABLE TO BEFORE DROP": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),

@@ -20,7 +20,6 @@ from standin.engine.sessions import distributed
 from standin.engine.sessions.session import EngineSession
 from standin.engine.sessions.table_locks import lock_table
 from standin.engine.storage.locks import Stale
-from standin.engine.text.parse import parse_as_written
 from standin.engine.text.tokens import Cursor
 from standin.engine.transactions.transaction import BranchId
 from standin.engine.types.dates import NO_YEAR
@@ -126,7 +125,7 @@ class SqlSession(EngineSession):
             raise overflow(error) from None
 
     def _compile_dml(self, text: str) -> DmlPlan:
-        return compile_dml(self, parse_as_written(text), subquery_compiler(self, correlated=True))
+        return compile_dml(self, text, subquery_compiler(self, correlated=True))
 
     def _dml(self, bound: BoundSql, rows: Sequence[Sequence[Any]], batch_errors: bool) -> Done:
         done = Done()

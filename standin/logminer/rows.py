@@ -17,7 +17,7 @@ from standin.logminer.dictionary import VERSION_MISMATCH, RedoDictionary, Resolv
 from standin.logminer.pieces import cut
 from standin.logminer.statements import LOB_OPS, XML_OPS, Layout, TableText
 from standin.octets import text_array
-from standin.redo_file import BARE, DICTIONARY, Op, unpack
+from standin.redo_file import BARE, DICTIONARY, NOT_SHOWN, Op, unpack
 
 MISSING_SCN = 34
 USER_DDL = "USER DDL (PlSql=0 RecDep=0)"
@@ -130,6 +130,8 @@ class RedoRows:
                 texts.append(None)
             elif op == Op.UNSUPPORTED:
                 texts.append("Unsupported")
+            elif sql == NOT_SHOWN:
+                texts.append(sql)
             elif beyond:
                 texts.append(VERSION_MISMATCH)
             elif table is not None:
@@ -148,15 +150,17 @@ class RedoRows:
 
     @cached_property
     def _undo_texts(self) -> list[str | None]:
-        packed = zip(self.values("rollback"), self.values("before"), self.values("after"), self.values("row_id"), strict=True)
+        packed = zip(*map(self.values, ("rollback", "before", "after", "row_id", "sql")), strict=True)
         rows = zip(self.ops, self.tables, packed, self.beyond_definition, strict=True)
         return [
             None
             if table is None or op == Op.UNSUPPORTED
+            else sql
+            if sql == NOT_SHOWN
             else VERSION_MISMATCH
             if beyond
             else table.undo(op, unpack(before), unpack(after), row_id, rollback=rollback)
-            for op, table, (rollback, before, after, row_id), beyond in rows
+            for op, table, (rollback, before, after, row_id, sql), beyond in rows
         ]
 
     def _cut(self, redo: list[str | None], undo: list[str | None] | None) -> _Pieces | None:

@@ -13,7 +13,7 @@ from standin.moment import Moment
 from standin.olr.feed import Feed, Group
 from standin.olr.options import SHOW_CHECKPOINTS, SHOW_DDL, Behaviour, Configuration
 from standin.olr.values import UNKNOWN, Writer, moment, writer_of
-from standin.redo_file import Op, RedoRecord
+from standin.redo_file import NOT_SHOWN, Op, RedoRecord
 
 _VERBS = {Op.INSERT: "c", Op.UPDATE: "u", Op.DELETE: "d"}
 _TYPES = {"NUMBER": "number", "FLOAT": "number", "INTEGER": "number", "NVARCHAR2": "varchar2", "NCHAR": "char", "NCLOB": "clob"}
@@ -100,7 +100,7 @@ class Parser:
             transaction = self._open.pop(xid, None)
             if transaction is not None and transaction.begun and record.scn > self.first_scn:
                 yield from self._send(transaction, record, group)
-        elif record.op in (Op.INSERT, Op.UPDATE, Op.DELETE, Op.DDL):
+        elif record.op in (Op.INSERT, Op.UPDATE, Op.DELETE, Op.DDL) and record.sql != NOT_SHOWN:
             self._open.setdefault(xid, _Transaction(record, begun=False)).add(record)
 
     def _send(self, transaction: _Transaction, commit: RedoRecord, group: Group) -> Iterator[Message]:

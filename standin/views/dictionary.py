@@ -96,11 +96,12 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
     kind = column.type
     is_text = kind.name in _CHARACTER
     national = kind.name.startswith("N")
+    default = None if column.kind == "chain" else column.default
     scale = kind.scale if kind.name in ("NUMBER", *_TIMED) or kind.name.startswith("INTERVAL") else None
     return (
         table.owner, table.name, column.name, data_type(kind), "REF" if kind.kind == "REF" else None,
         kind.owner or ("SYS" if kind.name == "XMLTYPE" else None), kind.length, kind.precision, scale,
-        "Y" if column.nullable else "N", column_id, len(column.default) if column.default else None, column.default,
+        "Y" if column.nullable else "N", column_id, len(default) if default else None, default,
         ("NCHAR_CS" if national else "CHAR_CS") if is_text else None, kind.length if is_text else None,
         (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden),
         yes_no(column.virtual is not None), column.segment_id or None, position, f'"{column.name}"',

@@ -14,6 +14,9 @@ PROPERTIES = (
 )  # fmt: skip
 
 
+LONG = "A_NAME_OF_A_COLUMN_WITH_MORE_THAN_30_BYTES"
+
+
 class MoreForms:
     """The part of a Life that these forms need. Each yields statements; a name that a test uses later stays in the Life."""
 
@@ -29,6 +32,9 @@ class MoreForms:
     # show the table AS OF its end.
     must_land = False
 
+    hides = False  # it may get a column's name that is too long for LogMiner
+    unshown = False  # it has had one since it was read: changes are UNSUPPORTED
+
     def more_forms(self, *, by_pattern: bool, resnapshots: bool) -> list[Form]:
         found: list[Form] = [self.property, self.comment, self.constraint, self.hide, self.virtual, self.index, self.statistics]
         found.append(self.replication)
@@ -40,6 +46,8 @@ class MoreForms:
             found += [self.rename_for_good, self.rename_for_good]
         if resnapshots and not self.renamed:
             found += 2 * [self.recreate, self.redefine, self.change_key] + [self.not_understood]
+        if self.hides:
+            found += 12 * [self.lengthen]
         return found
 
     def property(self) -> Iterator[str]:
@@ -107,6 +115,18 @@ class MoreForms:
         self.cut -= 60
 
     # --- names
+
+    def lengthen(self) -> Iterator[str]:
+        if self.fields and not any(f.name == LONG for f in self.fields):
+            column = self.chance.choice(self.fields)
+            yield f"ALTER TABLE {self.table} RENAME COLUMN {column.quoted} TO {LONG}"
+            column.name, self.unshown = LONG, True
+
+    def shorten(self) -> Iterator[str]:
+        for column in (f for f in self.fields if f.name == LONG):
+            self.names += 1
+            yield f"ALTER TABLE {self.table} RENAME COLUMN {LONG} TO S{self.names}"
+            column.name = f"S{self.names}"
 
     def rename_for_good(self) -> Iterator[str]:
         """Give the table another name that the pipeline's pattern matches."""

@@ -29,6 +29,7 @@ def options(seed: int) -> dict[str, Any]:
         "by_pattern": bool(seed & 1),
         "resnapshots": bool(seed & 2),
         "kills": bool(seed & 4),
+        "hides": bool(seed & 32),
         "renames_keep_version": bool(seed & 16),
         "redefinition_redo": ("none", "internal", "user")[seed % 3],
     }
@@ -42,6 +43,15 @@ def test_every_batch_ends_with_the_rows_that_the_table_had(tmp_path: Path, seed:
 
     assert played.checked >= TABLES
     assert sum(life.ddls for life in played.lives) >= TABLES
+
+
+@pytest.mark.parametrize("seed", [seed | 32 for seed in (SEEDS if HUNTED else SEEDS[:1])])
+def test_a_batch_whose_rows_logminer_cannot_show_is_never_passed_over(tmp_path: Path, seed: int) -> None:
+    with lives(tmp_path, seed, TABLES, **options(seed)) as played:
+        played.play(2 * ROUNDS)
+
+    assert played.checked >= TABLES
+    assert played.hidden or HUNTED
 
 
 @pytest.mark.parametrize("seed", [seed + 1 for seed in (SEEDS if HUNTED else SEEDS[:1])])

@@ -18,9 +18,8 @@ from redolake.errors import SchemaConflict
 from redolake.host import crash
 from redolake.records.batches.manifest import RowAccount, TableResult
 from redolake.records.batches.spec import BatchSpec, TableTask
-from redolake.values.redo import CHANGES
 from tests.references.assemble_reference import assemble
-from tests.references.plain_lake import Drops, PlainLake, PlainTable, Rows, raw_redo
+from tests.references.plain_lake import Drops, PlainLake, PlainTable, Rows, is_change, raw_redo
 
 FILE = "plain.pickle"
 
@@ -82,7 +81,7 @@ class FolderLake(PlainLake):
         carried = self.carried_in(spec, task)
         left = [dict(change.row) for change in assemble([*carried, *rows], position=-1) if change.disposition == "carried_out"]
         carried_out[task.target] = left
-        changes = sum(row["operation_code"] in CHANGES for row in rows)
+        changes = sum(map(is_change, rows))
         held = changes + len(carried) - len(left)
         account = RowAccount(landed=changes, carried_in=len(carried), carried_out=len(left), held=held)
         error = SchemaConflict("the table is missing", cure="snapshot", table=task.table, path=task.target).as_dict()

@@ -17,6 +17,8 @@ from typing import Any
 from redolake.assemble.assembled import assemble_batch
 from redolake.assemble.attribution import CapturedTable
 from redolake.records.batches.spec import LandedWindow
+from redolake.values.logminer import Mined
+from redolake.values.redo import Operation
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
 from tests.generated.histories import TABLES
@@ -47,8 +49,8 @@ class Dispositions:
 
 
 def damaged(played: Played, seed: int) -> Played:
-    """Damage the redo so that it cannot be understood: remove an undone change, give an undo row another operation, or give a
-    change an unknown transaction."""
+    """Damage the redo so that it cannot be understood: remove an undone change, give an undo row another operation, give a
+    change an unknown transaction, or none that LogMiner can show."""
     chance = random.Random(seed)
     undo = [n for n, row in enumerate(played.rows) if row["rollback"] and row["operation_code"] in CHANGES]
     rows: list[Row | None] = list(played.rows)
@@ -66,6 +68,9 @@ def damaged(played: Played, seed: int) -> Played:
         unknown = chance.choice([NO_XID, f"1.33.{UNKNOWN_SQN}"])
         pxid = chance.choice([unknown, whole[number]["pxid"]])
         whole[number] = {**whole[number], "xid": unknown, "pxid": pxid}
+    if changes and chance.random() < 0.3:
+        number = chance.choice(changes)
+        whole[number] = {**whole[number], "operation_code": int(Mined.UNSUPPORTED), "operation": Mined.UNSUPPORTED.name}
     return replace(played, rows=whole)
 
 
@@ -134,7 +139,7 @@ def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
             "window_start": 0,
         }
         for row in rows
-        if row["operation_code"] in (*CHANGES, *ENDS)
+        if row["operation_code"] != Operation.DDL
     ]
 
 

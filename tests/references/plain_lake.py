@@ -28,6 +28,7 @@ from redolake.apply.target import Merged
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.apply.verify.repair import RepairCommit, RepairTask
 from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses
+from redolake.assemble.valueless import valueless
 from redolake.decode.changes import decode_changes
 from redolake.decode.datatypes import family_of, target_type
 from redolake.errors import NotReadableAsOf, RedoNotUnderstood, Transient
@@ -44,6 +45,7 @@ from redolake.records.file_digest import FileDigest
 from redolake.records.lakes import LakePlace
 from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from redolake.records.proofs import FoundRow
+from redolake.values import logminer, redo
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
@@ -94,7 +96,7 @@ class Drops:
         """Return the rows that are not dropped, and count the others for the table."""
         kept = []
         for row in rows:
-            use = next((use for use in self.uses if row["operation_code"] in CHANGES and contains(use, row)), None)
+            use = next((use for use in self.uses if is_change(row) and contains(use, row)), None)
             if use is None:
                 kept.append(row)
             else:
@@ -238,22 +240,21 @@ class PlainLake:
         drops: Drops,
     ) -> TableResult:
         if self.replays or task.ddl or len(task.versions) > 1:
-            return self.apply_with_ddl(spec, task, landed, carried_out)
+            return self.apply_with_ddl(spec, task, landed, carried_out, drops)
         if isinstance(task.deliveries[-1], RereadRows):
             return self.apply_whole_rows(spec, task, landed, carried_out)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = self.carried_in(spec, task)
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
-        changes = [row for row in rows if row["operation_code"] in CHANGES]
+        changes = [row for row in rows if is_change(row)]
         kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
         at = table.positions.get(task.app_id, -1)
         disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
-        assert not [change for change in disposed if change.problem]
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
         applied = [change for change in disposed if change.disposition == "applied"]
-        if (refused := refusal(task, applied)) is not None:
+        if (refused := unreadable(task, disposed) or refusal(task, applied)) is not None:
             error = refused if task.hold is None else task.hold.error
             return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=table.delta_version)
         images = [image(change, version) for change in applied]
@@ -311,7 +312,12 @@ class PlainLake:
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=number)
 
     def apply_with_ddl(
-        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
+        self,
+        spec: BatchSpec,
+        task: TableTask,
+        landed: Sequence[tuple[int, pa.Table]],
+        carried_out: dict[str, Rows],
+        drops: Drops,
     ) -> TableResult:
         table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
         at = table.positions.get(task.app_id, -1)
@@ -320,25 +326,26 @@ class PlainLake:
         defaults = dict(table.defaults)
         raw = [row for start, part in landed for row in raw_redo(part, start, task)]
         carried = self.carried_in(spec, task)
-        disposed = assemble([*carried, *raw], position=at, until=None if task.hold is None else task.hold.at_scn)
-        assert not [change for change in disposed if change.problem]
+        kept, dropped = drops.split([*carried, *raw], str(task.table))
+        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
+        counts = Counter(change.disposition for change in disposed)
+        account = RowAccount(landed=sum(map(is_change, raw)), carried_in=len(carried), dropped=dropped, **counts)
+        assert account.difference == 0
+        if (refused := unreadable(task, disposed)) is not None:
+            there = {"balance": account, "position": at, "delta_version": table.delta_version}
+            return TableResult(task.table, "held", at, refused if task.hold is None else task.hold.error, **there)
         applied = [change for change in disposed if change.disposition == "applied"]
         undone = {change.row["xid"] for change in disposed if change.row["rollback"]}
         try:
             version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied, undone)
         except plain_ddl.Ambiguous:
-            account = RowAccount(landed=len(raw), carried_in=0, dropped=0, held=len(raw))
             there = {"balance": account, "position": at, "delta_version": table.delta_version}
             return TableResult(task.table, "held", at, no_rowids(task), **there)
-        kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
+        folded = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
         carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
-        changes = sum(row["operation_code"] in CHANGES for row in raw)
-        counts = Counter(change.disposition for change in disposed)
-        account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
-        assert account.difference == 0
         position = position_after(spec, task, at)
         done = replace(
-            table, positions={**table.positions, task.app_id: position}, rows=kept, version=version, defaults=defaults
+            table, positions={**table.positions, task.app_id: position}, rows=folded, version=version, defaults=defaults
         )
         number = self.commit(task.target, done)
         error = None if task.hold is None else task.hold.error
@@ -489,6 +496,7 @@ def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[R
     version = task.versions[-1]
     types = {column.id: task.rules.get(column.id) for column in version.columns}
     yield from (row for row in rows if row["operation_code"] in TRANSACTION_ENDS)
+    yield from ({**row, "raw": row, "error": None} for row in rows if is_change(row) and row["operation_code"] not in CHANGES)
     raw = [row for row in rows if row["operation_code"] in CHANGES]
     landed = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in raw]
     batch = pa.RecordBatch.from_pylist(landed, schema=LANDED_SCHEMA)
@@ -499,13 +507,41 @@ def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[R
         yield {**row, **no_rowid, "window_start": its["window_start"], "raw": its}
 
 
+def is_change(row: Row) -> bool:
+    """Return whether a row changes a table, readable or not."""
+    return row["operation_code"] not in redo.CONTROL
+
+
 def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row]:
-    """Yield the table's changes as landed, and all ends of transactions."""
+    """Yield the table's changes as landed, also those that cannot be read, and all ends of transactions.
+
+    Rows of large objects that are left out or read again are no changes of the table.
+    """
     ids = {number for version in task.versions for number in version.object_ids}
+    apart = {logminer.Mined.INTERNAL, *(logminer.LARGE_OBJECT_CHANGES if without_objects(task) else ())}
     for row in part.to_pylist():
         code = row["operation_code"]
-        if code in TRANSACTION_ENDS or (code in CHANGES and row["object_id"] in ids):
+        if code in TRANSACTION_ENDS or (is_change(row) and row["object_id"] in ids and code not in apart):
             yield {**row, "window_start": window_start}
+
+
+def without_objects(task: TableTask) -> bool:
+    left_out = any(v.left_out for v in task.versions) and not any(v.has_large_objects for v in task.versions)
+    return left_out or any(valueless(delivery) != "none" for delivery in task.deliveries)
+
+
+def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, Any] | None:
+    """Return the error of the first committed change that LogMiner does not show whole. There are no other problems."""
+    problems = [c for c in disposed if c.problem and c.disposition in ("applied", "undone")]
+    assert not [c for c in problems if c.row["operation_code"] in CHANGES]
+    if not problems:
+        return None
+    code, name = (problems[0].row[column] for column in ("operation_code", "operation"))
+    hidden = code == logminer.Mined.UNSUPPORTED
+    what = (
+        "LogMiner cannot show a change of the table (UNSUPPORTED)" if hidden else f"operation {code} {name} is not understood"
+    )
+    return RedoNotUnderstood(what, cure="snapshot", table=task.table).as_dict()
 
 
 def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, Any]:

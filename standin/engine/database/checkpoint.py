@@ -79,3 +79,4 @@ def restore(database: Database, checkpoint: Checkpoint) -> None:
         for index in store.indexes:
             store.reindex(index)
         database.tables.stores[key] = store
+        database.plans.by_session |= store.definition.temporary

@@ -110,6 +110,7 @@ class Database:
             self.leave_branch(session)
             self.rollback.session(session)
             self.sessions.pop(session.number, None)
+            self.tables.end_session(session.number)
             session.package_state.clear()
 
     def leave_branch(self, session: SessionState) -> None:

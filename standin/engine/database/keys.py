@@ -69,6 +69,13 @@ class Keys:
             name = f"{store.definition.owner}.{constraint.name}"
             raise OraError(2291, f"integrity constraint ({name}) violated - parent key not found")
 
+    def defer_children(self, tx: Transaction, store: TableStore, old: Row) -> None:
+        """Leave it to `require_deferred` whether the key of a row that was deleted still has child rows."""
+        for child, constraint in self._tables.children_of(store):
+            key = self._parent_of(child, constraint)[1].key_of(old)
+            if key is not None:
+                tx.unchecked.add((child, constraint.name, key))
+
     def require_deferred(self, tx: Transaction) -> None:
         """Check the deferred foreign keys that the transaction touched. Raise ORA-02291 for child rows without a parent row."""
         for store, name, key in tx.unchecked:

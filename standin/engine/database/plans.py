@@ -21,12 +21,13 @@ class Plans:
     def __init__(self) -> None:
         self._plans: OrderedDict[tuple[Any, ...], tuple[int, Any]] = OrderedDict()
         self._ddls = 0
+        self.by_session = False  # a temporary table's rows are each session's own
 
     def of(
         self, session: SessionState, text: str, compile_: Callable[[], Plan], stands: Callable[[Plan], bool] = lambda _: False
     ) -> Plan:
         """Return the compiled form of a text for this user, schema and container; after a DDL, an old one if it `stands`."""
-        key = (text, session.container, session.schema, session.user)
+        key = (text, session.container, session.schema, session.user, session.number if self.by_session else 0)
         at, plan = self._plans.get(key, (None, _shared.get(key)))
         if plan is None or (at != self._ddls and not stands(plan)):
             plan = compile_()

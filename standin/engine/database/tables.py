@@ -23,7 +23,12 @@ class Tables:
         table = store.definition
         key = (table.con_id, table.owner, table.name)
         self.stores[key], self._state.tables[key] = store, table
+        self._plans.by_session |= table.temporary
         self.refresh(store)
+
+    def end_session(self, number: int) -> None:
+        for store in self.stores.values():
+            store.of_sessions.pop(number, None)
 
     def remove(self, store: TableStore) -> None:
         table = store.definition

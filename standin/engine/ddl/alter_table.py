@@ -24,7 +24,7 @@ from standin.engine.ddl.redo import lock_exclusively, write_ddl
 from standin.engine.ddl.supplemental_logging import add_logging, drop_logging
 from standin.engine.ddl.tables import rename_to
 from standin.engine.ddl.user_types import resolved
-from standin.engine.sessions.names import table_named
+from standin.engine.sessions.names import require_mutable, table_named
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.storage.segment import Rows
@@ -37,11 +37,17 @@ from standin.engine.types.values import coercer_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup, TableColumn
 
+_OF_IMMUTABLE = (  # what an immutable table allows
+    ("ADD", "SUPPLEMENTAL"), ("DROP", "SUPPLEMENTAL"), ("ADD", "CONSTRAINT"), ("ENABLE",), ("DISABLE",),
+)  # fmt: skip
+
 
 def alter_table(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
     store = table_named(session, owner or session.schema, name)
     require_on(session.account, "ALTER", store.definition)
+    if not any(cursor.is_next(*words) for words in _OF_IMMUTABLE):
+        require_mutable(store.definition)
     for word in ("ENABLE", "DISABLE"):
         if cursor.accept(word, "TABLE", "LOCK"):
             store.definition.table_lock = word == "ENABLE"

@@ -27,6 +27,7 @@ from standin.model import SqlType, TableColumn, TableDef
 GUARD_BYTES = 513  # of the guard column's RAW, as published of 26ai
 
 ARCHIVE_STATE = "ORA_ARCHIVE_STATE"
+_NUMBER = SqlType("NUMBER")
 _ARCHIVE_TYPE = SqlType("VARCHAR2", 4000, 4000)
 
 
@@ -62,6 +63,21 @@ def _inferred(session: EngineSession, table: TableDef, clause: ColumnClause) -> 
 
 def archive_state(segment_id: int) -> TableColumn:
     return TableColumn(ARCHIVE_STATE, _ARCHIVE_TYPE, segment_id, default="'0'", hidden=True, kind="archive")
+
+
+def chain_columns(segment_id: int) -> list[TableColumn]:
+    """Return the columns that Oracle adds to an immutable table: its rows have the two that have a default here."""
+    kinds = {
+        "INST_ID": _NUMBER, "CHAIN_ID": _NUMBER, "SEQ_NUM": _NUMBER,
+        "CREATION_TIME": SqlType("TIMESTAMP WITH TIME ZONE", 13, scale=6), "USER_NUMBER": _NUMBER, "HASH": SqlType("RAW", 2000),
+        "SIGNATURE": SqlType("RAW", 2000), "SIGNATURE_ALG": _NUMBER, "SIGNATURE_CERT": SqlType("RAW", 16),
+        "SPARE": SqlType("RAW", 2000),
+    }  # fmt: skip
+    values = {"CREATION_TIME": "SYSTIMESTAMP", "USER_NUMBER": "107"}
+    return [
+        TableColumn(f"ORABCTAB_{name}$", kind, number, default=values.get(name), hidden=True, kind="chain")
+        for number, (name, kind) in enumerate(kinds.items(), segment_id)
+    ]
 
 
 def period(cursor: Cursor) -> str:

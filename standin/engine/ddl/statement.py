@@ -8,6 +8,7 @@ from standin.engine.ddl import (
     accounts,
     alter_table,
     alter_type,
+    flashback,
     indexes,
     materialized_views,
     objects,
@@ -18,6 +19,7 @@ from standin.engine.ddl import (
     tables,
     user_types,
 )
+from standin.engine.ddl.redo import write_failed
 from standin.engine.sessions.session import EngineSession
 from standin.engine.text.tokens import Cursor
 from standin.interface import OraError
@@ -33,6 +35,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "BITMAP", "INDEX"): indexes.create_index,
     ("CREATE", "INDEX"): indexes.create_index,
     ("CREATE", "GLOBAL", "TEMPORARY", "TABLE"): tables.create_table,
+    ("CREATE", "IMMUTABLE", "TABLE"): tables.create_table,
     ("CREATE", "TABLE"): tables.create_table,
     ("CREATE", "SEQUENCE"): sequences.create_sequence,
     ("CREATE", "USER"): accounts.create_user,
@@ -53,7 +56,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("DROP", "PUBLIC", "SYNONYM"): objects.dropper("SYNONYM"),
     **{("DROP", *kind.split()): objects.dropper(kind) for kind in ("VIEW", "SYNONYM", "TRIGGER", *UNITS, "TYPE")},
     ("DROP", "CLUSTER"): tables.drop_cluster,
-    ("FLASHBACK", "TABLE"): tables.flashback_table,
+    ("FLASHBACK", "TABLE"): flashback.flashback_table,
     ("TRUNCATE", "TABLE"): tables.truncate_table,
     ("TRUNCATE", "CLUSTER"): tables.truncate_cluster,
     ("PURGE", "TABLE"): tables.purge_table,
@@ -80,6 +83,10 @@ SETTINGS: dict[tuple[str, ...], Statement] = {
 }
 
 
+# Errors of rows that a DDL finds after it has begun: of checks of a constraint or an index, and of a query.
+_FOUND_IN_ROWS = frozenset({1, 1439, 1440, 1441, 1452, 1476, 1722, 2293, 2296, 2298, 2299, 2437, 12899, 14099, 14400, 14518})
+
+
 def run_ddl(session: EngineSession, text: str) -> None:
     """Run a DDL statement under the database's lock. As in Oracle, one that fails has still committed the open transaction."""
     cursor = Cursor(text)
@@ -90,7 +97,12 @@ def run_ddl(session: EngineSession, text: str) -> None:
     session.commit()
     if statement not in (system.alter_database, system.flashback_database):
         session.database.await_redo(session)
-    statement(session, cursor)
+    try:
+        statement(session, cursor)
+    except OraError as error:
+        if error.code in _FOUND_IN_ROWS:
+            write_failed(session, text)
+        raise
     redo_dictionary.write_changes(session)
 
 

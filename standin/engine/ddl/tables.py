@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from standin.engine.ddl.columns import archive_state, column_of, period, period_column, with_virtual
+from standin.engine.ddl.columns import archive_state, chain_columns, column_of, period, period_column, with_virtual
 from standin.engine.ddl.constraints import add_constraint, keys_first
 from standin.engine.ddl.objects import drop_triggers
 from standin.engine.ddl.partitions import numbered, partition_of
-from standin.engine.ddl.redo import INTERNAL_DDL, lock_exclusively, write_ddl
+from standin.engine.ddl.redo import INTERNAL_DDL, USER_DDL, lock_exclusively, write_ddl
 from standin.engine.ddl.supplemental_logging import add_log_groups, log_groups
 from standin.engine.ddl.user_types import resolved, storage_columns
 from standin.engine.expressions.frame import Frame
 from standin.engine.queries.query import QueryPlan, compile_query
-from standin.engine.sessions.names import table_named
+from standin.engine.sessions.names import require_mutable, table_named
 from standin.engine.sessions.privileges import holds, require, require_on
 from standin.engine.sessions.session import EngineSession
+from standin.engine.storage.layout import Row
 from standin.engine.storage.storage import TableStore
 from standin.engine.text.definitions import (
     ColumnClause,
@@ -25,21 +26,24 @@ from standin.engine.text.definitions import (
     starts_constraint,
     table_constraint,
 )
-from standin.engine.text.table_clauses import table_clauses
+from standin.engine.text.table_clauses import TableClauses, table_clauses
 from standin.engine.text.tokens import Cursor
 from standin.engine.types.datatypes import type_of_info
 from standin.interface import ColumnInfo, OraError
 from standin.model import UNRESOLVED, IndexOrganization, LogGroup, Partition, Partitioning, SchemaObject, SqlType, TableDef
 
 
-def create_table(session: EngineSession, cursor: Cursor) -> None:
-    temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
+def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL) -> None:
+    words = cursor.text[: cursor.next.start].upper().split()
+    temporary, immutable = "TEMPORARY" in words, "IMMUTABLE" in words
     owner, name = _new_name(session, cursor, "CREATE")
     of_type = _object_columns(session, cursor)
     columns, clauses, periods, logging = _columns_and_constraints(cursor, named=bool(of_type))
     if of_type:
         columns = _of_attributes(of_type, columns)
-    found = table_clauses(cursor)
+    found = table_clauses(cursor, immutable=immutable)
+    if temporary:
+        _require_temporary(found, clauses)
     query = None if found.query is None else compile_query(session, found.query.strip())
     if query is not None:
         columns = _queried_columns(columns, query.columns)
@@ -52,13 +56,11 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
         [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
+        keeps_rows=found.keeps_rows, immutable=immutable, idle_days=found.idle_days,
         compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
         lobs=found.storage.lobs,
     )  # fmt: skip
-    for column in columns:
-        table.columns.append(column_of(session, table, column))
-        table.columns += storage_columns(table, table.columns[-1])
-    table.columns += [period_column(name) for name in periods]
+    _add_columns(session, table, columns, periods)
     table.nested = found.nested
     table.is_object_table = bool(of_type)
     if not of_type:
@@ -67,6 +69,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         _organize_by_index(session, table, clauses, overflow=found.overflow)
     if found.cluster is not None:
         _join_cluster(session, table, found.cluster)
+    rows = [] if query is None else _queried_rows(session, query)
     store = TableStore(table, database.clock.scn)
     store.pad = (None,) * len(table.columns)
     database.tables.add(store)
@@ -79,9 +82,25 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     except OraError:
         database.tables.remove(store)
         raise
-    store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table)
+    store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table, info=info)
     if query is not None:
-        _insert_queried(session, store, query)
+        _insert_queried(session, store, rows)
+
+
+def _add_columns(session: EngineSession, table: TableDef, columns: Sequence[ColumnClause], periods: Sequence[str]) -> None:
+    for column in columns:
+        table.columns.append(column_of(session, table, column))
+        table.columns += storage_columns(table, table.columns[-1])
+    table.columns += [period_column(name) for name in periods]
+    if table.immutable:
+        table.columns += chain_columns(table.next_segment_id)
+
+
+def _require_temporary(found: TableClauses, clauses: list[ConstraintClause]) -> None:
+    if found.partitioning or found.index_organized or found.cluster or found.nested:
+        raise OraError(14451, "unsupported feature with temporary table")
+    if any(clause.kind == "R" for clause in clauses):
+        raise OraError(14455, "attempt to create referential integrity constraint on temporary table")
 
 
 def _object_columns(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlType], ...]:
@@ -160,14 +179,19 @@ def _queried_columns(declared: list[ColumnClause], selected: Sequence[ColumnInfo
     return named
 
 
-def _insert_queried(session: EngineSession, store: TableStore, query: QueryPlan) -> None:
-    frame, database = Frame(session, ()), session.database
+def _queried_rows(session: EngineSession, query: QueryPlan) -> list[Row]:
+    batches = query.open(session, Frame(session, ()))
+    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+
+
+def _insert_queried(session: EngineSession, store: TableStore, rows: list[Row]) -> None:
+    frame, database, store = Frame(session, ()), session.database, store.of_session(session.number)
     tx = database.transactions.of(session)
-    for batch in list(query.open(session, frame)):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            coerced = (None if v is None else c(v, session.nls) for c, v in zip(store.layout.coercers, row, strict=True))
-            values = with_virtual(store, tuple(coerced), frame)
-            database.rows.insert(tx, store, values, partition_of(session, store, values))
+    own = (None,) * sum(c.kind == "chain" for c in store.definition.columns)
+    for row in rows:
+        coerced = (None if v is None else c(v, session.nls) for c, v in zip(store.layout.coercers, row + own, strict=True))
+        values = with_virtual(store, tuple(coerced), frame)
+        database.rows.insert(tx, store, values, partition_of(session, store, values))
     session.commit()
 
 
@@ -234,6 +258,8 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     cursor.end()
     lock_exclusively(session, store)
     database, table = session.database, store.definition
+    if table.immutable and table.idle_days != 0 and any(True for _ in store.visible(database.clock.scn, None)):
+        raise OraError(5723, f"drop blockchain or immutable table {table.name} not allowed")
     children = [(child, c) for child, c in database.tables.children_of(store) if child is not store]
     if children and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
@@ -259,14 +285,11 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     write_ddl(session, f'{cursor.text.strip()} AS "{bin_name}"', table)
 
 
-def flashback_table(session: EngineSession, cursor: Cursor) -> None:
-    """FLASHBACK TABLE t TO BEFORE DROP [RENAME TO n]: the newest table that was dropped under the name, or that of the bin.
+def take_back_table(session: EngineSession, cursor: Cursor, owner: str | None, name: str) -> None:
+    """Run TO BEFORE DROP [RENAME TO n] for the newest table that was dropped under the name, or that of the bin.
 
     Its constraints, indexes and triggers keep the names that they have in the recycle bin; foreign keys are lost.
     """
-    owner, name = cursor.qualified()
-    if not cursor.accept("TO", "BEFORE", "DROP"):
-        raise OraError(3001, "unimplemented feature: FLASHBACK TABLE to a time or SCN")
     new = cursor.name() if cursor.accept("RENAME", "TO") else None
     cursor.end()
     database, owner = session.database, owner or session.schema
@@ -320,6 +343,11 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
         cursor.accept("REUSE", "STORAGE")
     cascade = cursor.accept("CASCADE")
     cursor.end()
+    require_mutable(store.definition)
+    if store.definition.temporary:
+        store.of_session(session.number).remove_rows()
+        write_ddl(session, cursor.text, store.definition)
+        return
     stores = _with_children(session, store) if cascade else [store]
     if not cascade and any(child is not store for child, _ in session.database.tables.children_of(store)):
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
@@ -391,12 +419,7 @@ def _with_children(session: EngineSession, store: TableStore) -> list[TableStore
 
 
 def _remove_rows(session: EngineSession, store: TableStore) -> None:
-    store.rows.clear()
-    store.part_of.clear()
-    store.next_row = 0
-    store.freed.clear()
-    for index in store.indexes:
-        index.clear()
+    store.remove_rows()
     table = store.definition
     table.data_object_id = session.database.next_object_id()
     for leaf in table.partitioning.leaves if table.partitioning else ():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -16,12 +17,13 @@ from standin.engine.ddl.columns import with_virtual
 from standin.engine.ddl.partitions import partition_of
 from standin.engine.dml.constraints import checks_of, require_checks, require_not_null
 from standin.engine.dml.direct_load import asks_for_append, load, lock_for_load, may_load
+from standin.engine.dml.failing_rows import Attempts, FailedRow, PassesOver, attempt, failed_row, ignored_key
 from standin.engine.expressions.compiler import Compiler
 from standin.engine.expressions.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope, SubQuery
 from standin.engine.plsql.triggers import Triggers, before_insert, fire
 from standin.engine.queries.access import table_scope
 from standin.engine.queries.target import Target, target_of
-from standin.engine.sessions.names import dml_target
+from standin.engine.sessions.names import dml_target, require_mutable
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.sessions.table_locks import lock_rows_of
@@ -88,17 +90,17 @@ def compile_insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery)
     is_list = isinstance(tree.this, exp.Schema)
     store = dml_target(session, tree.this.this if is_list else tree.this)
     positions, defaults = inserted_columns(session, store, [identifier(c) for c in tree.this.expressions] if is_list else None)
-    source, returning = tree.expression, _returning(tree, table_scope(store, None))
+    source, returning, failing = tree.expression, _returning(tree, table_scope(store, None)), ignored_key(tree, store)
     if isinstance(source, exp.Values):
         rows = [t.expressions if isinstance(t, exp.Tuple) else [t] for t in source.expressions]
         compiled = [values_of(row, positions, defaults, Compiler(EMPTY_SCOPE, subquery)) for row in rows]
-        return InsertPlan(store, positions, defaults, compiled, None, returning)
+        return InsertPlan(store, positions, defaults, compiled, None, returning, failing=failing)
     if source is None:
         raise OraError(926, "missing VALUES keyword")
     columns, run = subquery(source, None)
     require_length(len(columns), len(positions))
     appends = asks_for_append(tree) and not returning.values
-    return InsertPlan(store, positions, defaults, [], lambda frame: run(frame, ()), returning, appends)
+    return InsertPlan(store, positions, defaults, [], lambda frame: run(frame, ()), returning, appends, failing)
 
 
 def inserted_columns(
@@ -181,17 +183,30 @@ class InsertPlan:
     query: Callable[[Frame], list[tuple[Any, ...]]] | None
     returning: Returning
     appends: bool = False
+    failing: PassesOver | None = None
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
-        if self.appends and may_load(session, self.store, has_triggers=bool(fire(session, self.store, "INSERT"))):
+        if (
+            self.appends
+            and self.failing is None
+            and may_load(session, self.store, has_triggers=bool(fire(session, self.store, "INSERT")))
+        ):
             return self._load(session, frame)
         lock_rows_of(session, self.store)
         result = Result(self.store, self.returning, frame)
         triggers = fire(session, self.store, "INSERT")
         given = self.query(frame) if self.query else [[value((), frame) for value in row] for row in self.rows]
+        attempts = begun(self.failing, session, frame)
         for values in given:
-            result.add(*self.write(session, frame, values, triggers))
+            write = partial(self.write, session, frame, values, triggers)
+            written = attempt(session, attempts, write, partial(self.failed, values))
+            if written is not None:
+                result.add(*written)
         return result.touched()
+
+    def failed(self, values: Sequence[Any]) -> FailedRow:
+        names = self.store.layout.names
+        return FailedRow("I", {names[at]: value for at, value in zip(self.positions, values, strict=True)})
 
     def _load(self, session: EngineSession, frame: Frame) -> Touched:
         assert self.query is not None
@@ -242,9 +257,14 @@ class InsertPlan:
         return with_virtual(self.store, layout.guarded(tuple(complete), layout.guard_bits), frame)
 
 
+def begun(failing: PassesOver | None, session: EngineSession, frame: Frame) -> Attempts | None:
+    return None if failing is None else failing.begin(session, frame)
+
+
 def compile_update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
     store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
     require_on(session.account, "UPDATE", store.definition)
+    require_mutable(store.definition)
     scope = table_scope(store, alias)
     compiler = Compiler(scope, subquery)
     settings = settings_of(store, tree.expressions, compiler)
@@ -283,6 +303,7 @@ class UpdatePlan:
     settings: Settings
     row_address: bool
     returning: Returning
+    failing: PassesOver | None = None
     order: tuple[int, ...] = field(init=False)  # of the columns in SET
     changed: frozenset[int] = field(init=False)
 
@@ -296,12 +317,26 @@ class UpdatePlan:
         found = self.target.rows(session, frame)
         result = Result(store, self.returning, frame)
         fire(session, store, "UPDATE", self.changed)
-        written = []
-        for row, old, values in [(row, old, self.assigned(frame, row, old)) for row, old in found]:
-            written.append((self.write(session, frame, row, old, values), old, values))
-            result.add(written[-1][0], values)
+        written, attempts = [], begun(self.failing, session, frame)
+        for row, old, values in [(row, old, self.attempt_to_assign(session, frame, attempts, row, old)) for row, old in found]:
+            place = None if values is None else self.attempt_to_write(session, frame, attempts, row, old, values)
+            if values is not None and place is not None:
+                written.append((place, old, values))
+                result.add(place, values)
         self.require_keys(session, written)
         return result.touched()
+
+    def attempt_to_assign(
+        self, session: EngineSession, frame: Frame, attempts: Attempts | None, row: int, old: Row
+    ) -> Row | None:
+        assign = partial(self.assigned, frame, row, old)
+        return attempt(session, attempts, assign, partial(failed_row, "U", self.target.store, old, row))
+
+    def attempt_to_write(
+        self, session: EngineSession, frame: Frame, attempts: Attempts | None, row: int, old: Row, values: Row
+    ) -> int | None:
+        write = partial(self.write, session, frame, row, old, values)
+        return attempt(session, attempts, write, partial(failed_row, "U", self.target.store, values, row))
 
     def assigned(self, frame: Frame, row: int, old: Row) -> Row:
         """Return the row's new values. All rows of a statement get theirs before it writes: subqueries see no change of it."""
@@ -354,6 +389,7 @@ def compile_delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery)
     table = tree.this or tree.args["tables"][0]  # DELETE t, without FROM
     store, alias = dml_target(session, table), identifier(table.args.get("alias")) or None
     require_on(session.account, "DELETE", store.definition)
+    require_mutable(store.definition)
     scope = table_scope(store, alias)
     return DeletePlan(target_of(store, scope, tree.args.get("where"), subquery), _returning(tree, scope))
 
@@ -362,6 +398,7 @@ def compile_delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery)
 class DeletePlan:
     target: Target
     returning: Returning
+    failing: PassesOver | None = None
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store = self.target.store
@@ -369,12 +406,24 @@ class DeletePlan:
         found = self.target.rows(session, frame)
         result = Result(store, self.returning, frame)
         fire(session, store, "DELETE")
+        attempts = begun(self.failing, session, frame)
+        if attempts is not None:
+            for row, old in found:
+                delete = partial(self._delete, session, frame, row, old)
+                if attempt(session, attempts, delete, partial(failed_row, "D", store, old, row)):
+                    result.add(row, old)
+            return result.touched()
         for row, old in found:
             result.add(row, old)
             delete_row(session, store, row)
         for _, old in found:
             follow_delete(session, store, old, frame)
         return result.touched()
+
+    def _delete(self, session: EngineSession, frame: Frame, row: int, old: Row) -> bool:
+        delete_row(session, self.target.store, row)
+        follow_delete(session, self.target.store, old, frame)
+        return True
 
 
 def delete_row(session: EngineSession, store: TableStore, row: int) -> None:

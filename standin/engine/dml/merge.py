@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -17,18 +18,20 @@ from standin.engine.dml.dml import (
     Returning,
     Touched,
     UpdatePlan,
+    begun,
     delete_row,
     follow_delete,
     inserted_columns,
     settings_of,
     values_of,
 )
+from standin.engine.dml.failing_rows import Attempts, PassesOver, attempt
 from standin.engine.expressions.compiler import Compiler
 from standin.engine.expressions.frame import Fn, Frame, NotCompilable, Outer, Scope, SubQuery
 from standin.engine.plsql.triggers import fire
 from standin.engine.queries.access import table_scope
 from standin.engine.queries.target import Target, target_of
-from standin.engine.sessions.names import dml_target
+from standin.engine.sessions.names import dml_target, require_mutable
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
 from standin.engine.sessions.table_locks import lock_rows_of
@@ -55,6 +58,7 @@ def compile_merge(session: EngineSession, tree: exp.Merge, subquery: SubQuery) -
             raise NotCompilable("WHEN with a condition")
         if isinstance(then, exp.Update) and when.args["matched"]:
             require_on(session.account, "UPDATE", store.definition)
+            require_mutable(store.definition)
             settings = settings_of(store, then.expressions, compiler)
             plan.update = UpdatePlan(plan.target, settings, compiler.row_address, _NOTHING)
             _require_not_joined(on, own, plan.update.changed)
@@ -134,6 +138,7 @@ class MergePlan:
     insert: InsertPlan | None = None
     values: list[Fn] | None = None
     insert_where: Fn | None = None
+    failing: PassesOver | None = None
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store = self.target.store
@@ -145,14 +150,19 @@ class MergePlan:
             fire(session, store, "UPDATE", self.update.changed)
         if self.delete_where:
             fire(session, store, "DELETE")
-        result, written = Result(store, _NOTHING, frame), []
-        for pair, values, is_deleted in list(self._changes(frame, pairs)):
+        result, written, attempts = Result(store, _NOTHING, frame), [], begun(self.failing, session, frame)
+        for pair, values, is_deleted in list(self._changes(session, frame, attempts, pairs)):
             if pair.row is None:
                 assert self.insert is not None
-                result.add(*self.insert.write(session, frame, values, triggers))
+                insert = partial(self.insert.write, session, frame, values, triggers)
+                made = attempt(session, attempts, insert, partial(self.insert.failed, values))
+                if made is not None:
+                    result.add(*made)
                 continue
             assert self.update is not None
-            row = self.update.write(session, frame, pair.row, pair.old, values)
+            row = self.update.attempt_to_write(session, frame, attempts, pair.row, pair.old, values)
+            if row is None:
+                continue
             result.add(row, values)
             if is_deleted:
                 delete_row(session, store, row)
@@ -169,7 +179,9 @@ class MergePlan:
             found = self.target.matching(session, frame)
             yield from ([_Pair(source, row, old) for row, old in found] or [_Pair(source)])
 
-    def _changes(self, frame: Frame, pairs: list[_Pair]) -> Iterator[_Change]:
+    def _changes(
+        self, session: EngineSession, frame: Frame, attempts: Attempts | None, pairs: list[_Pair]
+    ) -> Iterator[_Change]:
         """Yield what the statement will write. Raise ORA-30926 for a row that two rows of the source change."""
         seen: set[int] = set()
         for pair in pairs:
@@ -181,7 +193,9 @@ class MergePlan:
                 if pair.row in seen:
                     raise OraError(30926, "unable to get a stable set of rows in the source tables")
                 seen.add(pair.row)
-                values = self.update.assigned(frame, pair.row, pair.old)
+                values = self.update.attempt_to_assign(session, frame, attempts, pair.row, pair.old)
+                if values is None:
+                    continue
                 yield _Change(pair, values, self.delete_where is not None and bool(self.delete_where(values, frame)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from zlib import crc32
 
 from sqlglot import exp
@@ -119,12 +120,16 @@ def _version(node: exp.Table) -> Fn | None:
 
 
 def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> int:
-    """Return the SCN to read a table at: the current one, or that of AS OF. Raise ORA-01466 or ORA-01555 for an old one."""
-    database, store = session.database, relation.store
-    assert store is not None
+    """Return the SCN to read a table at: the current one, or that of AS OF."""
+    assert relation.store is not None
     if relation.version is None:
-        return database.clock.scn
-    scn = int(to_number(relation.version((), frame) or 0))
+        return session.database.clock.scn
+    return readable_scn(session, relation.store, relation.version((), frame))
+
+
+def readable_scn(session: EngineSession, store: TableStore, value: Any) -> int:
+    """Return a value as the SCN to read the table at. Raise ORA-01466 or ORA-01555 for an old one."""
+    database, scn = session.database, int(to_number(value or 0) or 0)
     if scn <= 0 or scn > database.clock.scn:
         raise OraError(8181, "specified number is not a valid system change number")
     if scn < store.structure_scn or database.is_too_recent(store.definition, scn):

@@ -14,7 +14,7 @@ from standin.engine.storage.storage import TableStore
 from standin.engine.text.parse import identifier
 from standin.engine.types.values import to_number
 from standin.interface import OraError, Rows
-from standin.model import SchemaObject
+from standin.model import SchemaObject, TableDef
 
 _LONGEST_CHAIN = 20  # of synonyms
 
@@ -81,7 +81,7 @@ def resolve(session: EngineSession, owner: str | None, name: str) -> TableStore 
     if isinstance(found, TableStore):
         table = found.definition
         if may(account, "SELECT", table) or any(granted == f"{table.owner}.{table.name}" for _, granted in account.grants):
-            return found
+            return found.of_session(session.number)
     elif found is not None and sees_view(account, found):
         return found
     elif found is None and name == "DUAL" and owner in (None, "SYS"):
@@ -91,10 +91,15 @@ def resolve(session: EngineSession, owner: str | None, name: str) -> TableStore 
 
 def dml_target(session: EngineSession, node: exp.Expression) -> TableStore:
     """Return the table that a DML statement changes."""
-    store = table_named(session, identifier(node.args.get("db")) or session.schema, identifier(node.this))
-    if store.definition.temporary:
-        raise OraError(3001, "unimplemented feature: rows of a temporary table")
-    return store
+    return table_named(session, identifier(node.args.get("db")) or session.schema, identifier(node.this)).of_session(
+        session.number
+    )
+
+
+def require_mutable(table: TableDef) -> None:
+    """Raise ORA-05715 for an immutable table, whose rows and columns stay as they are."""
+    if table.immutable:
+        raise OraError(5715, "operation not allowed on the blockchain or immutable table")
 
 
 def table_named(session: EngineSession, owner: str, name: str) -> TableStore:

@@ -97,8 +97,17 @@ class DatabaseOptions:
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that
     # renames the table precedes it
     restore_redo: str = "user"
+    # The DDL row of FLASHBACK TABLE .. TO SCN: after the deletes and inserts, in their transaction; before, in one of its own;
+    # or none
+    flashback_redo: str = "after"
+    # A DDL that fails once it has begun, as CREATE UNIQUE INDEX does over equal keys: no redo; or a transaction that is rolled
+    # back, empty or with the DDL's row
+    failed_ddl: str = "none"
     # The exchange of names by DBMS_REDEFINITION in the redo: none; or the RENAMEs, as internal DDL or as user's
     redefinition_redo: str = "none"
+    # Changes of a temporary table's rows in the redo: none; or unshown, each with a comment in place of its statement, as a
+    # peer has met them
+    temporary_rows: str = "none"
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"

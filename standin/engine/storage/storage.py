@@ -100,6 +100,39 @@ class TableStore:
         self.generation = 0
         self.has_references = False
         self.compiled_checks: tuple[tuple[str, Any], ...] | None = None
+        self.of_sessions: dict[int, TableStore] = {}  # of a temporary table: each session's rows, by its number
+
+    def of_session(self, number: int) -> TableStore:
+        """Return the rows that a session may see: of a temporary table its own."""
+        if not self.definition.temporary:
+            return self
+        own = self.of_sessions.get(number)
+        if own is None:
+            own = self.of_sessions[number] = TableStore(self.definition, self.created_scn)
+            own._follow(self)
+        return own
+
+    @property
+    def is_in_use(self) -> bool:
+        """Return whether a session has rows of a temporary table."""
+        return any(True for own in self.of_sessions.values() for _ in own.visible(2 * UNCOMMITTED, None))
+
+    def _follow(self, shared: TableStore) -> None:
+        """Take the definition and the indexes from the table that all sessions share."""
+        self.layout, self.pad, self.generation = shared.layout, shared.pad, shared.generation
+        self.structure_scn, self.compiled_checks = shared.structure_scn, None
+        self.indexes = [Index(i.name, i.columns, i.unique, i.object_id, i.kind, i.constraint) for i in shared.indexes]
+        for index, its in zip(self.indexes, shared.indexes, strict=True):
+            index.positions = its.positions
+            self.reindex(index)
+
+    def remove_rows(self) -> None:
+        self.rows.clear()
+        self.part_of.clear()
+        self.next_row = 0
+        self.freed.clear()
+        for index in self.indexes:
+            index.clear()
 
     def refresh(self, database_wide: frozenset[str]) -> None:
         """Derive everything that depends on the definition."""
@@ -110,6 +143,8 @@ class TableStore:
         for index in self.indexes:
             index.positions = tuple(self.layout.position[name] for name in index.columns)
         self.pad = self.pad + (None,) * (len(self.layout.names) - len(self.pad))
+        for own in self.of_sessions.values():
+            own._follow(self)
 
     def ids_of(self, row: int) -> tuple[int, int]:
         """Return OBJECT_ID and DATA_OBJECT_ID of the segment that holds the row, as redo contains them."""

@@ -9,6 +9,8 @@ from standin.engine.text.tokens import Cursor
 from standin.interface import OraError
 from standin.model import Partition, Partitioning
 
+_LEAST_DAYS = 16  # for which the rows of an immutable table stay
+
 
 @dataclass(slots=True)
 class TableClauses:
@@ -21,12 +23,16 @@ class TableClauses:
     cluster: str | None = None
     partitioning: Partitioning | None = None
     query: str | None = None
+    idle_days: int | None = None  # after which an immutable table may be dropped; None for never
+    keeps_rows: bool = False  # ON COMMIT PRESERVE ROWS
     nested: dict[str, str] = field(default_factory=dict)  # tables that store nested tables, by column
 
 
-def table_clauses(cursor: Cursor) -> TableClauses:
+def table_clauses(cursor: Cursor, *, immutable: bool = False) -> TableClauses:
     """Read to the statement's end. Raise ORA-03001 for a clause that is not modelled and may change how rows behave."""
     found = TableClauses()
+    if immutable:
+        immutable_clauses(cursor, found)
     while cursor.next.kind == "word":
         if read_storage(cursor, found.storage) or _organization(cursor, found):
             continue
@@ -40,7 +46,7 @@ def table_clauses(cursor: Cursor) -> TableClauses:
         elif cursor.accept("NESTED", "TABLE"):
             _nested_table(cursor, found)
         elif cursor.accept("ON", "COMMIT"):
-            cursor.take()
+            found.keeps_rows = cursor.take().value == "PRESERVE"
             cursor.expect("ROWS")
         elif cursor.accept("AS"):
             found.query = cursor.text[cursor.next.start :]
@@ -49,6 +55,20 @@ def table_clauses(cursor: Cursor) -> TableClauses:
             raise OraError(3001, f"unimplemented feature: {cursor.next.value} of a table")
     cursor.end()
     return found
+
+
+def immutable_clauses(cursor: Cursor, found: TableClauses) -> None:
+    """Read NO DROP [UNTIL n DAYS IDLE] NO DELETE [UNTIL n DAYS AFTER INSERT] [LOCKED]."""
+    cursor.expect("NO", "DROP")
+    if cursor.accept("UNTIL"):
+        found.idle_days = int(cursor.take().value)
+        cursor.expect("DAYS", "IDLE")
+    cursor.expect("NO", "DELETE")
+    if cursor.accept("UNTIL"):
+        if int(cursor.take().value) < _LEAST_DAYS:
+            raise OraError(5741, f"minimum retention time too low, should be at least {_LEAST_DAYS} days")
+        cursor.expect("DAYS", "AFTER", "INSERT")
+    cursor.accept("LOCKED")
 
 
 def _organization(cursor: Cursor, found: TableClauses) -> bool:

@@ -27,7 +27,7 @@ from standin.engine.transactions.transactions import Transactions
 from standin.engine.types.rowids import rowid_text
 from standin.interface import OraError
 from standin.model import DatabaseState, Partition
-from standin.redo_file import Op, RedoRecord
+from standin.redo_file import NOT_SHOWN, Op, RedoRecord
 
 _ROWS_OF_LEAF = 4  # of an index-organized table, that share a ROW_ID
 _BYTES_IN_PLACE = 60  # a longer row lies in another block than its ROWID names, where the option has such rows
@@ -184,6 +184,9 @@ class RowChanges:
         undo.server = self._transactions.server_of(tx, undo.row)
         tx.undo.append(undo)
         self._change = undo
+        table = undo.store.definition
+        if table.temporary and not table.keeps_rows:
+            tx.temporary.add(undo.store)
 
     def _set_version(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
         versions = store.rows[row]
@@ -306,6 +309,11 @@ class RowChanges:
         xid, thread, start_scn = (
             (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
         )
+        self._state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
+        if table.temporary:
+            if self._options.temporary_rows == "none":
+                return
+            before, after, sql = None, None, NOT_SHOWN
         object_id, data_object_id = store.ids_of(row)
         row_id = self._row_id(store, row, op) if table.iot is None else self._iot_row_id(store, row)
         without = self._by_statement or self._options.lob_rows_without_rowid
@@ -318,7 +326,6 @@ class RowChanges:
             tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
             supplemental=bool(self._state.logged_in(tx.con_id)) and not (rollback and self._options.undo_unlogged),
         )  # fmt: skip
-        self._state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
         if self._options.undo_first and change is not None:
             if not rollback:
                 change.records.append(record)

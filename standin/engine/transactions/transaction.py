@@ -70,6 +70,7 @@ class Transaction(RowOwner):
         self.lob_call: LobCall | None = None  # that the running UPDATE performs
         self.degree = 0  # of the running statement
         self.unchecked: set[tuple[TableStore, str, tuple[object, ...]]] = set()  # keys of deferred foreign keys
+        self.temporary: set[TableStore] = set()  # changed temporary tables that the commit empties
         self.parallel_tables: set[TableStore] = set()  # ORA-12838 guards them until the transaction ends
 
     def changes_table(self, store: TableStore) -> bool:

@@ -137,6 +137,8 @@ class Transactions:
             for store, row in {(id(u.store), u.row): (u.store, u.row) for u in tx.undo}.values():
                 if row in store.rows:
                     store.trim(row, bound)
+        for store in tx.temporary:
+            store.remove_rows()
         self._release(tx)
         return scn
 

@@ -196,9 +196,7 @@ def test_a_hold_names_the_setting_that_may_answer_it(policy):
     assert held.value.where["policy"] == policy
 
 
-RENUMBERING = (
-    "alter table orders move", "alter table orders shrink space", "truncate table orders", "flashback table orders to scn 100",
-)  # fmt: skip
+RENUMBERING = ("alter table orders move", "alter table orders shrink space", "truncate table orders")
 
 
 @pytest.mark.parametrize("sql", RENUMBERING)

@@ -78,9 +78,7 @@ def _take_back(statement: DdlStatement, version: TableVersion, *, is_own: bool) 
     while statement.take(","):
         statement.qualified_name()
     if statement.take_any("TO SCN", "TO TIMESTAMP", "TO RESTORE POINT"):
-        if version.key_kind == "rowid":
-            raise statement.refuse("FLASHBACK TABLE to an earlier state gives rows new ROWIDs, and ROWID is the key")
-        return Effect(version)  # the rows are deleted and inserted, and the redo has that
+        return Effect(version)  # the rows are deleted and inserted, with new ROWIDs, and the redo has that
     statement.need("TO", "BEFORE", "DROP")
     if not is_own:
         what = "another dropped table was taken out of the recycle bin under the name of the table"
