@@ -48,6 +48,7 @@ def test_validate_warns_of_a_server_on_another_host_that_gets_no_token(
         ("sc://spark.example:15002/;use_ssl=true", TOKEN, f"Bearer {TOKEN}", True),
         ("sc://spark.example:15002/;token=own", TOKEN, None, True),
         ("sc://spark.example:15002", None, None, False),
+        ("sc://spark.example:15002/;authorization=Basic%20x", TOKEN, "Basic x", False),
     ],
 )
 def test_a_client_sends_the_token_with_each_call(
@@ -60,6 +61,7 @@ def test_a_client_sends_the_token_with_each_call(
     from redolake.apply.spark.session import connected_session
 
     monkeypatch.delenv("SPARK_CONNECT_AUTHENTICATE_TOKEN", raising=False)
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "")  # restored afterwards
     opened = list[Any]()
     for builder in (session.SparkSession.Builder, SparkSession.Builder):
         monkeypatch.setattr(builder, "create", lambda self: opened.append(self))

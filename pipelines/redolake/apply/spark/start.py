@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from subprocess import TimeoutExpired
 from typing import Literal
@@ -19,6 +20,7 @@ from redolake.host.connect_token import TOKEN
 
 ENDED_AT_ONCE = "JAVA_GATEWAY_EXITED"
 ENDS_WITHIN_SECONDS = 5
+DETAILS = re.compile(r'details = "([^"\n]*)"')  # of gRPC, whose first line says only that there is an error
 # What a server, or the way to it, says that is no matter of time.
 REFUSED = {
     "UNAUTHENTICATED": f"export {TOKEN} here as for the server: it has another token, or got none. A token in "
@@ -99,6 +101,8 @@ def of_server(remote: str, failed: Exception) -> RedolakeError:
 
 
 def first_line(failed: Exception) -> str:
+    if (details := DETAILS.search(str(failed))) is not None:
+        return details[1][:500]
     lines = [line.strip() for line in str(failed).splitlines() if line.strip()]
     reason = next((line for line in lines if line.startswith(": ")), None)  # after "An error occurred while calling .."
     return (reason or (lines[0] if lines else type(failed).__name__)).removeprefix(": ")[:500]
