@@ -1,4 +1,5 @@
 # One image for Airflow, Spark and the `redolake` command, so that all of them have the same versions: those of constraints.txt.
+# Each file is held against its hash.
 FROM python:3.11.14-slim-bookworm
 
 RUN apt-get update \
@@ -6,10 +7,11 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /src
-COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints-hashes.txt README.md LICENSE ./
 COPY sql sql
 COPY pipelines pipelines
-RUN pip install --no-cache-dir -c constraints.txt '.[airflow,compiled,postgres,s3]' \
+RUN sed -n '/^uv==/,/[^\\]$/p' constraints-hashes.txt > uv.txt && pip install --no-cache-dir --require-hashes -r uv.txt \
+    && uv pip install --system --no-cache -c constraints-hashes.txt --build-constraints constraints-hashes.txt '.[airflow,compiled,postgres,s3]' \
     && cd / && rm -rf /src \
     && redolake spark setup
 

@@ -1,10 +1,11 @@
 # Everything runs in .venv, which `make setup` builds; each target that needs it builds it by itself.
 # PYTHON names another interpreter: make setup PYTHON=/opt/python3.12/bin/python3
-# VERSIONS says which versions of the packages `make setup` takes.
+# VERSIONS says which versions of the packages `make setup` takes: each file is held against its hash, those that build others too.
 
 SHELL := /bin/sh
 VENV := .venv
-VERSIONS := -c constraints.txt
+HASHES := constraints-hashes.txt
+VERSIONS := -c $(HASHES) --build-constraints $(HASHES)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.redolake-setup
 # Without byte code every process compiles Airflow anew.
@@ -13,7 +14,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings \
-	ci workflows release check clean
+	ci workflows release pins check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -21,7 +22,7 @@ help: ## List these commands
 
 setup: $(STAMP) ## Build .venv with everything in it, Java and Delta for Spark included
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml $(HASHES)
 	@set -eu; \
 	found=; \
 	for python in "$(PYTHON)" python3.11 python3.12 python3.13 python3; do \
@@ -42,10 +43,15 @@ $(STAMP): pyproject.toml constraints.txt
 		fi; \
 	fi; \
 	echo "[2/3] packages (about a minute the first time)"; \
-	if ! { $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
+	pip="$(BIN)/python -m pip --quiet --disable-pip-version-check"; \
+	sed -n '/^uv==/,/[^\\]$$/p' $(HASHES) > $(VENV)/uv.txt; \
+	if ! { $$pip install --require-hashes -r $(VENV)/uv.txt \
 		&& $(BIN)/uv pip install --quiet --python $(BIN)/python $(VERSIONS) -e '.[dev]' --compile-bytecode; }; then \
 		echo "      uv cannot do it here (it knows nothing of pip's own settings): pip does it, more slowly"; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(VERSIONS) -e '.[dev]'; \
+		sed '/^pyspark/,/[^\\]$$/d' $(HASHES) > $(VENV)/built.txt; \
+		$$pip install --require-hashes --no-deps -r $(VENV)/built.txt; \
+		$$pip install --require-hashes --no-deps --no-build-isolation -r $(HASHES); \
+		$$pip install --no-deps --no-build-isolation -e .; \
 	fi; \
 	echo "[3/3] Spark, and compiled code"; \
 	$(BIN)/redolake spark setup; \
@@ -163,6 +169,10 @@ workflows: ## Lint .github/workflows with actionlint: the one on PATH, else buil
 
 release: $(STAMP) ## Build the tag of this version into dist/, check it, and run the demo with it in an empty environment (10 minutes)
 	@BIN="$(BIN)" TAG="$(TAG)" .ci/release
+
+pins: $(STAMP) ## Write constraints-hashes.txt: the versions of constraints.txt, and the hashes of their files
+	@printf 'setuptools\nwheel\n' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make pins" -c constraints.txt --extra dev pyproject.toml - -o $(HASHES)
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .

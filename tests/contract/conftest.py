@@ -1,4 +1,4 @@
-"""Ledgers on SQLite and on PostgreSQL."""
+"""Ledgers on SQLite, on PostgreSQL, and on PostgreSQL behind PgBouncer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from redolake.ledger import Ledger, open_ledger
 from redolake.ledger.entries import Lease
 from tests.contract.ledgers import Clock
 
+POSTGRES = {"postgresql": "postgres_url", "pgbouncer": "pooled_url"}
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+
+@pytest.fixture(params=["sqlite", *(pytest.param(one, marks=pytest.mark.postgres) for one in POSTGRES)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/deep/ledger.db"
-    return str(request.getfixturevalue("postgres_url"))
+    return str(request.getfixturevalue(POSTGRES[request.param]))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from demo.processes import DemoProcesses
 from demo.services import new_services
 from demo.walkthrough import listens
+from redolake.host.connect_token import TOKEN
 from tests.fixtures.airflow import airflow_db
 from tests.fixtures.s3 import S3
 from tests.fixtures.spark import WorkerSession
@@ -21,11 +22,14 @@ __all__ = ["airflow_db"]
 
 DEADLINE_SECONDS = 120
 SESSION = str(uuid.uuid4())
+TOKEN_OF_TESTS = uuid.uuid4().hex
 
 
 @pytest.fixture(scope="session")
 def connect_server(tmp_path_factory: pytest.TempPathFactory, s3_server: S3) -> Iterator[str]:
-    """Start the Spark Connect server that `spark.mode: connect` uses, on disk and on S3; yield its Airflow connection URI."""
+    """Start the Spark Connect server that `spark.mode: connect` uses, on disk and on S3; yield its Airflow connection URI. It
+    takes who sends the token, which is in the environment of all tests."""
+    os.environ[TOKEN] = TOKEN_OF_TESTS
     services = new_services(tmp_path_factory.mktemp("connect"))
     processes = DemoProcesses(services.process_record, services.folder / "logs")
     try:
@@ -39,6 +43,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory, s3_server: S3) -> I
         yield f"spark-connect://127.0.0.1:{services.spark_port}"
     finally:
         processes.stop()
+        del os.environ[TOKEN]
 
 
 @pytest.fixture(scope="module")

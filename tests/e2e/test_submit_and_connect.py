@@ -6,6 +6,9 @@ Through spark-submit: tests/e2e/test_two_hosts.py.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +20,16 @@ from redolake import steps
 from redolake.apply.delivery.reread_rows import check_read
 from redolake.apply.spark.session import open_session
 from redolake.assemble.landed import read_rows
+from redolake.cli.options import CONFIGURATION
 from redolake.errors import RedoNotUnderstood
+from redolake.host.connect_token import TOKEN
+from redolake.host.runtime import environment
 from redolake.job.job import read_spec, run
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.batches.spec import LandedWindow, RereadFile
 from redolake.records.codec import decode, encode
+from tests.e2e.conftest import TOKEN_OF_TESTS
 from tests.fixtures.s3 import S3
 from tests.fixtures.shop import Shop
 from tests.integration.spark.landing import a_row, land
@@ -54,6 +61,39 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
     assert rows_of(session, mine) == AFTER_DDL
     log = "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))
     assert [what for what in ("collate", "TypeWidening", "typeWidening") if what in log] == []  # for readers other than Spark
+
+
+OPEN = """
+import os, sys
+from redolake.apply.spark.start import start_session
+from redolake.cli.options import exit_code_of
+from redolake.errors import RedolakeError
+try:
+    print(start_session("connect", sys.argv[1]).sql("SELECT 6 * 7").collect(), flush=True)
+except RedolakeError as error:
+    print(exit_code_of(error), error, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("token", "address"),
+    [(None, "{}"), ("", "{}"), ("another one that is long enough", "{}"), (TOKEN_OF_TESTS, "{}/;authorization=Bearer%20x")],
+    ids=["none", "empty", "another", "a header of the URL beside it"],
+)
+def test_who_sends_no_token_or_another_gets_no_session_and_the_cure(token: str | None, address: str, connect: str) -> None:
+    """All other tests here send the right one."""
+    env = environment(
+        {name: value for name, value in os.environ.items() if name != TOKEN} | ({} if token is None else {TOKEN: token})
+    )
+    url = address.format(connect.replace("spark-connect", "sc"))
+    done = subprocess.run([sys.executable, "-c", OPEN, url], env=env, capture_output=True, text=True, check=True, timeout=120)
+
+    assert done.stdout.startswith(f"{CONFIGURATION} 1 finding"), done.stdout + done.stderr
+    assert "refuses a session: " in done.stdout
+    assert "RpcError" not in done.stdout
+    assert f"export {TOKEN} here as for the server" in done.stdout
+    assert not any(secret in done.stdout + done.stderr for secret in (TOKEN_OF_TESTS, "another one that"))
 
 
 def test_a_changed_bit_in_a_page_is_found_when_spark_reads_it(session: Any, tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ def test_the_image_has_a_python_and_extras_that_the_project_names() -> None:
     assert Version(python) in SpecifierSet(PROJECT["requires-python"])
     assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
     assert int(java) >= 17
-    assert "-c constraints.txt" in DOCKERFILE
+    assert "-c constraints-hashes.txt --build-constraints constraints-hashes.txt" in DOCKERFILE
+    assert re.findall(r"pip install (?!--no-cache-dir --require-hashes -r uv.txt)(?!--system --no-cache -c )", DOCKERFILE) == []
     copied = {part for line in re.findall(r"^COPY (.+)$", DOCKERFILE, re.MULTILINE) for part in line.split()[:-1]}
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert copied == kept

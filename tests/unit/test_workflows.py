@@ -85,12 +85,17 @@ def test_actionlint_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_each_action_is_pinned_by_a_hash_with_its_version_beside_it() -> None:
-    """But for the one that publishes: its authors ask for their branch, and PyPI trusts this workflow, not the action."""
+def test_each_action_is_pinned_by_a_hash_with_its_version_beside_it_and_watched() -> None:
+    """Also the one that publishes, although its authors name a branch: PyPI trusts this workflow, and with it what it runs."""
     used = [line.split("uses: ")[1] for file in WORKFLOWS for line in file.read_text().splitlines() if "uses: " in line]
+    named = [step["uses"] for file in WORKFLOWS for step in steps(file) if "uses" in step]
+    watched = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
 
     pinned = re.compile(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
-    assert {one for one in used if not pinned.fullmatch(one)} == {"pypa/gh-action-pypi-publish@release/v1"}
+    assert [one for one in used if not pinned.fullmatch(one)] == []
+    assert [one.partition(" ")[0] for one in used] == named
+    assert len({one.partition("@")[0] for one in used}) == len(set(used)), "one action, two hashes"
+    assert {one["package-ecosystem"] for one in watched} == {"github-actions", "pip", "docker"}
 
 
 def test_every_make_command_that_a_page_names_exists() -> None:

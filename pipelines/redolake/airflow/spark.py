@@ -13,10 +13,11 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import redolake
-from redolake.airflow.connections import resolved_pipeline
+from redolake.airflow.connections import connection_json, resolved_pipeline
 from redolake.airflow.failures import airflow_failures
 from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
+from redolake.host.connect_token import url_of_connection
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure
 
 JOB = Path(redolake.__file__).with_name("job") / "job.py"
@@ -63,9 +64,8 @@ def raise_failure(failure: JobFailure | None, error: Exception) -> None:
 
 
 def connect_url(conn_id: str) -> str:
-    from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
-
-    return str(SparkConnectHook(conn_id).get_connection_url())
+    """Return the URL of a connection as in a terminal: Airflow's own hook leaves out what it does not know."""
+    return url_of_connection(connection_json(conn_id), conn_id)
 
 
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:

@@ -73,6 +73,7 @@ def validate(
         findings = steps.package_findings(file.absolute().parent)
         for pipeline in pipelines:
             findings += steps.validate(pipeline, executors=executors, start_spark=spark, ask_olr=olr, file=file)
+        findings += steps.find_equal_keys(pipelines)
         if not any(finding.severity == "error" for finding in findings):
             findings += steps.find_shared(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")

@@ -7,6 +7,7 @@ set up inside this Python environment.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,7 @@ NOT_NEEDED_FOR_S3 = (
     "commons-logging:*",
 )
 DOWNLOAD_SECONDS = 600
+JARS_FILE = Path(__file__).with_name("jars.sha256")  # as sha256sum writes it: every jar that is fetched
 
 
 def share() -> Path:
@@ -152,7 +154,8 @@ def find_java(environ: Mapping[str, str] | None = None) -> str:
 
 
 def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return Delta's jars for Spark: those in REDOLAKE_DELTA_JARS (separated by commas), else those of this environment."""
+    """Return Delta's jars for Spark: those in REDOLAKE_DELTA_JARS (separated by commas), else those of this environment, which
+    are the ones that Redolake was tried with. Raises ConfigurationError."""
     environ = os.environ if environ is None else environ
     if named := environ.get(JARS_VARIABLE):
         jars = [part.strip() for part in named.split(",") if part.strip()]
@@ -163,7 +166,24 @@ def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
     if missing:
         cure = f"run `redolake spark setup`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
         raise ConfigurationError([Finding(jar, "Delta's jar does not exist", cure) for jar in missing])
-    return jars
+    return jars if named else require_known(jars)
+
+
+def require_known(jars: Iterable[Path | str]) -> list[str]:
+    """Return the jars. Raises ConfigurationError for each that is none of those in JARS_FILE: it runs in Spark, and on every
+    executor."""
+    known = {name: digest for digest, name in map(str.split, JARS_FILE.read_text().splitlines())}
+    wrong = []
+    for jar in map(Path, jars := list(jars)):
+        with jar.open("rb") as file:
+            found = hashlib.file_digest(file, hashlib.sha256).hexdigest()
+        if found != known.get(jar.name):
+            what = f"is another jar than the one that Redolake was tried with: its SHA-256 is {found}"
+            cure = "run `redolake spark setup`, which fetches it again; if it is the same then, see what your mirror has"
+            wrong.append(Finding(str(jar), what, cure))
+    if wrong:
+        raise ConfigurationError(wrong)
+    return list(map(str, jars))
 
 
 def ensure_jars() -> list[str]:
@@ -176,7 +196,7 @@ def ensure_jars() -> list[str]:
     with tempfile.TemporaryDirectory(prefix="redolake-ivy-") as folder:
         target = share() / "jars"
         target.mkdir(parents=True, exist_ok=True)
-        for jar in resolve_jars(Path(folder), DELTA_PACKAGE, NOT_NEEDED, DELTA_JARS):
+        for jar in map(Path, require_known(resolve_jars(Path(folder), DELTA_PACKAGE, NOT_NEEDED, DELTA_JARS))):
             unfinished = target / f".{jar.name}.{os.getpid()}"
             shutil.copyfile(jar, unfinished)
             unfinished.replace(target / jar.name)
@@ -204,18 +224,23 @@ def provide(report: Callable[[str], None]) -> SparkNeeds:
 
 
 def s3_jars() -> list[str]:
-    """Return the jars of Spark's S3 file system, sorted; empty if they were not fetched."""
-    return sorted(map(str, (share() / "s3-jars").glob("*.jar")))
+    """Return the jars of Spark's S3 file system, sorted; empty if they were not fetched. Raises as `require_known` does."""
+    return require_known(sorted((share() / "s3-jars").glob("*.jar")))
 
 
 def ensure_s3_jars() -> list[str]:
     """Return the jars of Spark's S3 file system; the first time, let Spark's own Ivy fetch them."""
     target = share() / "s3-jars"
+    try:
+        s3_jars()
+    except ConfigurationError:
+        shutil.rmtree(target)
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".s3-", dir=target.parent) as folder:
             expected = [f"{package.replace(':', '_', 1).replace(':', '-')}.jar" for package in S3_PACKAGES.split(",")]
             jars = resolve_jars(Path(folder), S3_PACKAGES, NOT_NEEDED_FOR_S3, expected)
+            require_known(jars[0].parent.glob("*.jar"))
             jars[0].parent.rename(target)
     return s3_jars()
 

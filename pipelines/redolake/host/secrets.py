@@ -114,13 +114,17 @@ def entropy(values: Sequence[int]) -> float:
 def equal_keys(named: Iterable[tuple[str, SecretName]]) -> Iterator[Finding]:
     """Yield an error for each two that are one key, of secrets by their settings. Several tables may name the same secret for
     their masks. Those that are not set here are left out."""
-    found = [(setting, secret, check_of(key)) for setting, secret in dict.fromkeys(named) if (key := find_key(secret))]
-    for (setting, one, check), (other_setting, other, other_check) in combinations(found, 2):
+    for (setting, one, check), (other_setting, other, other_check) in combinations(known_checks(named), 2):
         if check == other_check:
             what = f"is the same key as `{other_setting}`: {other}"
             yield Finding(
                 f"`{setting}`: {one}", what, f"give each a key of its own: {NEW_KEY}. Where both are of masks, name one"
             )
+
+
+def known_checks(named: Iterable[tuple[str, SecretName]]) -> list[tuple[str, SecretName, str]]:
+    """Return setting and place of each key that is set here, with the text that another key does not have."""
+    return [(setting, secret, check_of(key)) for setting, secret in dict.fromkeys(named) if (key := find_key(secret))]
 
 
 def refused(use: KeyUse, secret: SecretName, what: str, cure: str) -> ConfigurationError:

@@ -44,7 +44,7 @@ from redolake.host.filesystem import (
     storage_errors,
 )
 from redolake.host.secrets import RowsKey
-from redolake.records.codec import DAMAGED, decode, to_file
+from redolake.records.codec import DAMAGED, LARGEST, check_size, decode, to_file
 from redolake.records.file_digest import FileDigest
 
 T = TypeVar("T")
@@ -68,6 +68,7 @@ BUCKET_CURE = "create it, or correct `landing` and `lake`"
 NOT_ONCE = "two writers can both create one object there: the store ignores the condition If-None-Match"
 NOT_ONCE_CURE = "upgrade the store to a release that knows S3's conditional writes, or set `landing` to another one"
 CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same object was under way; the answer is to ask again
+EMPTY = "InvalidRange"  # S3: an object of no bytes has none of those asked for
 _proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
@@ -234,14 +235,27 @@ class Files:
         raise ConfigurationError([Finding(self.url, NOT_ONCE, NOT_ONCE_CURE)])
 
     def read(self, relative: str) -> bytes | None:
-        """Return None when there is no such file."""
+        """Return a JSON file's bytes, None when there is no such file. Raises LandingDamaged for one that is too large, of
+        which no more is read than a file may have."""
         with self._translate_errors(relative):
             try:
-                body: bytes = self._fs.cat_file(self.path(relative))
+                body = self._read_some(self.path(relative))
             except FileNotFoundError as error:
                 if is_without_bucket(error):
                     raise
                 return None
+        check_size(len(body), self.path_text(relative))
+        return body
+
+    def _read_some(self, path: str) -> bytes:
+        if self._is_local:  # where to read with an end takes room for that much
+            check_size(os.stat(path).st_size, path)
+        try:
+            body: bytes = self._fs.cat_file(path, end=None if self._is_local else LARGEST + 1)
+        except OSError as error:
+            if code_of(error) != EMPTY:
+                raise
+            return b""
         return body
 
     def exists(self, relative: str) -> bool:

@@ -62,6 +62,7 @@ APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pause
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED, MAINTENANCE = "continued", "maintenance"
 KEYS = "keys"
+LAKE_MARKS = "_redolake"
 READINGS_FROM = "from-"
 RESTORED, CLOSED = "restored", "closed"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
@@ -363,7 +364,7 @@ def approval_file(approval: str) -> str:
 
 def lake_mark(pipeline: str) -> str:
     """Return the file by which the lake is known again. It is in the lake's own folder, not in the landing."""
-    return f"_redolake/{_named(pipeline)}.json"
+    return f"{LAKE_MARKS}/{_named(pipeline)}.json"
 
 
 def lake_record(lake: str) -> str:

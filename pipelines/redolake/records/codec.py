@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json
 
 from redolake.errors import FormatTooNew, LandingDamaged
 
@@ -30,7 +30,8 @@ T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
 DAMAGED = "restore the file from a copy of the landing; it was not written by Redolake, or was changed"
 CHECK = "check"
-LARGEST = 256 * 2**20  # bytes of a file: it is read as one, with all its values in memory
+LARGEST = 256 * 2**20  # bytes of a file, unpacked: it is read as one
+MOST_VALUES = 4_000_000  # of a file: an empty object takes two bytes there, and some hundred in memory
 GZIP_ONLY = 31  # of zlib: a stream with the head of gzip
 COMPRESSED_FROM = 32 << 10  # bytes; smaller files can be read with any editor
 GZIP = b"\x1f\x8b"
@@ -105,13 +106,19 @@ def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
 
 
 def parse(text: bytes | str, file: str) -> dict[str, Any]:
-    """Return a file's JSON object. Raises LandingDamaged."""
-    if isinstance(text, bytes) and text.startswith(GZIP):
+    """Return a file's JSON object. Raises LandingDamaged, also where its text is larger or has more values than any of
+    Redolake's, or is nested more than 200 levels deep."""
+    text = text.encode() if isinstance(text, str) else text
+    if text.startswith(GZIP):
         text = _decompress(text, file)
+    check_size(len(text), file)
+    if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise LandingDamaged(f"has more than {MOST_VALUES:,} values, which no file of Redolake has", cure=DAMAGED, path=file)
     try:
-        body = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise LandingDamaged("is not JSON", cure=DAMAGED, path=file) from error
+        body = from_json(text)
+    except ValueError as error:
+        what = "is nested too deeply" if "recursion" in str(error) else "is not JSON"
+        raise LandingDamaged(what, cure=DAMAGED, path=file) from error
     if not isinstance(body, dict):
         raise LandingDamaged("is not a JSON object", cure=DAMAGED, path=file)
     check = body.pop(CHECK, None)
@@ -120,14 +127,17 @@ def parse(text: bytes | str, file: str) -> dict[str, Any]:
     return body
 
 
+def check_size(size: int, file: str) -> None:
+    """Raise LandingDamaged for more bytes than a JSON file of Redolake has."""
+    if size > LARGEST:
+        raise LandingDamaged(f"has more than {LARGEST:,} bytes, which no JSON file of Redolake has", cure=DAMAGED, path=file)
+
+
 def _decompress(body: bytes, file: str) -> bytes:
     try:
         unpacked = zlib.decompressobj(wbits=GZIP_ONLY)
         text = unpacked.decompress(body, LARGEST + 1)
-        if len(text) > LARGEST:
-            raise LandingDamaged(
-                f"unpacks to more than {LARGEST:,} bytes, which no file of Redolake has", cure=DAMAGED, path=file
-            )
+        check_size(len(text), file)
         if unpacked.eof and not unpacked.unused_data:
             return text
         raise EOFError

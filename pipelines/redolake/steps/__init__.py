@@ -10,6 +10,7 @@ from redolake.steps.capture.receive import receive_next_window
 from redolake.steps.capture.remine import discard_windows, remine_window
 from redolake.steps.capture.windows import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from redolake.steps.checks.doctor import examine, run_doctor
+from redolake.steps.checks.key_findings import find_equal_keys
 from redolake.steps.checks.validation import package_findings, validate
 from redolake.steps.follow import follow_pipeline
 from redolake.steps.plan_edit import plan_edit
@@ -89,6 +90,7 @@ __all__ = [
     "examine",
     "external_spark_job",
     "fill_columns",
+    "find_equal_keys",
     "find_shared",
     "find_source",
     "find_tables",

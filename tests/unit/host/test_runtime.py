@@ -1,7 +1,9 @@
 """Java and Delta for Spark: which are used when, and what a user reads if there are none."""
 
+import hashlib
 import os
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,6 +33,10 @@ def write_java(home, version=17, modules=True):
 
 @pytest.fixture
 def share(monkeypatch, tmp_path):
+    """An empty folder, and jars without contents as those that Redolake was tried with."""
+    names = [line.split()[1] for line in runtime.JARS_FILE.read_text().splitlines()]
+    (tmp_path / "jars.sha256").write_text("".join(f"{hashlib.sha256().hexdigest()}  {name}\n" for name in names))
+    monkeypatch.setattr(runtime, "JARS_FILE", tmp_path / "jars.sha256")
     monkeypatch.setattr(runtime, "share", lambda: tmp_path / "share")
     return tmp_path / "share"
 
@@ -127,7 +133,7 @@ def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
         asked.append(folder)
         jars = [folder / name for name in runtime.DELTA_JARS]
         for jar in jars:
-            jar.write_text("jar")
+            jar.touch()
         return jars
 
     monkeypatch.setattr(runtime, "resolve_jars", resolve)
@@ -140,7 +146,7 @@ def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
 def test_the_jars_for_s3_are_given_to_a_spark_that_needs_them(fetched, share, monkeypatch):
     def resolve(folder, packages, excluded, expected):
         (folder / "jars").mkdir()
-        for name in (*expected, "software.amazon.awssdk_auth.jar"):
+        for name in (*expected, "software.amazon.awssdk_auth-2.35.4.jar"):
             (folder / "jars" / name).touch()
         return [folder / "jars" / name for name in expected]
 
@@ -154,6 +160,55 @@ def test_the_jars_for_s3_are_given_to_a_spark_that_needs_them(fetched, share, mo
     assert str(share / "s3-jars" / "org.apache.hadoop_hadoop-aws-3.5.0.jar") in jars
     assert runtime.spark_jars("/landing", "s3a://lake") == [*fetched, *jars]
     assert runtime.spark_jars("/landing", "/lake") == fetched
+
+
+def test_every_jar_that_this_environment_has_fetched_is_one_of_the_known_ones():
+    folder = runtime.share()
+    jars = [*(folder / "jars").glob("*.jar"), *(folder / "s3-jars").glob("*.jar")]
+
+    assert runtime.require_known(jars) == [str(jar) for jar in jars]
+    assert {jar.name for jar in jars} == {line.split()[1] for line in runtime.JARS_FILE.read_text().splitlines()}
+
+
+FETCHED = {
+    "another Delta": (runtime.DELTA_JARS, {runtime.DELTA_JARS[0]: "other"}),
+    "another file system": ((), {"org.apache.hadoop_hadoop-aws-3.5.0.jar": "other"}),
+    "a module that is not known": ((), {"org.example_more-1.0.jar": ""}),
+}
+
+
+def lay(folder: Path, names: Iterable[str], changed: dict[str, str]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*names, *changed):
+        (folder / name).write_text(changed.get(name, ""))
+    return [folder / name for name in names]
+
+
+@pytest.mark.parametrize("case", FETCHED)
+def test_a_jar_that_is_not_the_known_one_is_not_kept_when_it_is_fetched(case, share, monkeypatch):
+    _, changed = FETCHED[case]
+    monkeypatch.setattr(runtime, "resolve_jars", lambda folder, *rest: lay(folder / "jars", rest[-1], changed))
+    monkeypatch.delenv(runtime.JARS_VARIABLE, raising=False)
+
+    with pytest.raises(ConfigurationError, match="another jar") as refused:
+        runtime.ensure_jars() if FETCHED[case][0] else runtime.ensure_s3_jars()
+    assert str(refused.value).count("is another jar") == 1
+    for part in (*changed, "redolake spark setup", "SHA-256"):
+        assert part in str(refused.value)
+    assert list(share.rglob("*.jar")) == []
+
+
+@pytest.mark.parametrize("case", FETCHED)
+def test_a_jar_that_was_changed_here_is_not_given_to_spark_and_is_fetched_again(case, fetched, share, monkeypatch):
+    names, changed = FETCHED[case]
+    lay(share / ("jars" if names else "s3-jars"), names, changed)
+    monkeypatch.delenv(runtime.JARS_VARIABLE, raising=False)
+    with pytest.raises(ConfigurationError, match="another jar"):
+        runtime.spark_jars("s3://lake")
+
+    monkeypatch.setattr(runtime, "resolve_jars", lambda folder, *rest: lay(folder / "jars", rest[-1], {}))
+    runtime.ensure_jars(), runtime.ensure_s3_jars()
+    assert len(runtime.spark_jars("s3://lake")) == 2 + 6
 
 
 def test_the_hadoop_for_s3_is_the_one_inside_pyspark():

@@ -10,7 +10,7 @@ import fsspec
 import pyarrow as pa
 import pytest
 
-from redolake.errors import ConfigurationError, LandingUnavailable, LandingUnwritable
+from redolake.errors import ConfigurationError, LandingDamaged, LandingUnavailable, LandingUnwritable
 from redolake.land import files
 from redolake.land.files import Files
 from redolake.land.parquet import write_parquet
@@ -100,3 +100,22 @@ def test_a_location_is_the_url_by_which_spark_finds_the_file(url, location, s3, 
     monkeypatch.setitem(fsspec.config.conf, "gs", {"token": "anon"})  # otherwise it looks for Google's servers for 15 s
 
     assert Files(f"{url.rstrip('/')}/shop").location("a.json") == location
+
+
+@pytest.mark.parametrize("where", ["an object store", "a folder"])
+@pytest.mark.parametrize("size", [0, 1, 1_000, 1_001, 100_000])
+def test_no_more_is_read_of_a_json_file_than_one_may_have(where, size, store, tmp_path, monkeypatch):
+    for module in ("redolake.records.codec", "redolake.land.files"):
+        monkeypatch.setattr(f"{module}.LARGEST", 1_000)
+    files = store if where == "an object store" else Files(str(tmp_path / "landing"))
+    files.create("chain/one.json", b"x" * size)
+    read, got = files._fs.cat_file, []
+    monkeypatch.setattr(files._fs, "cat_file", lambda *args, **kwargs: got.append(read(*args, **kwargs)) or got[-1])
+
+    if size <= 1_000:
+        assert files.read("chain/one.json") == b"x" * size
+    else:
+        with pytest.raises(LandingDamaged, match="has more than 1,000 bytes"):
+            files.read("chain/one.json")
+    assert max(map(len, got), default=0) <= 1_001
+    assert files.read("chain/two.json") is None

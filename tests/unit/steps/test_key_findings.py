@@ -10,8 +10,11 @@ import pytest
 from redolake.config import Pipeline
 from redolake.context import open_context
 from redolake.errors import ConfigurationError
+from redolake.land import layout
+from redolake.land.files import Files
 from redolake.land.landing import Landing
-from redolake.steps.checks.key_findings import key_findings
+from redolake.records.lakes import LakeMark
+from redolake.steps.checks.key_findings import find_equal_keys, key_findings, neighbour_keys
 from tests.unit.land.redo_rows import ORDERS, window, write
 
 KEY = "a key that nobody guesses"
@@ -120,3 +123,66 @@ def test_a_weak_key_of_old_files_is_a_warning_and_of_new_ones_an_error(tmp_path:
 
     assert [(severity, "can be guessed" in what) for severity, what in found(old)] == [("warning", True)]
     assert [(severity, "can be guessed" in what) for severity, what in found(new)] == [("error", True)]
+
+
+LANDING, MASKS = {"landing_key": {"variable": "LANDING_KEY"}}, {"mask_key": {"variable": "LANDING_KEY"}}
+OLD = {"old_landing_keys": [{"variable": "LANDING_KEY"}]}
+SAME_TEXT = {"mask_key": {"variable": "MASK_KEY"}}  # another name, one text
+TWO = [
+    (MASKS, LANDING, "error"),
+    (LANDING, MASKS, "error"),
+    (SAME_TEXT, LANDING, "error"),
+    (SAME_TEXT, OLD, "error"),
+    (LANDING, LANDING, "warning"),
+    (OLD, LANDING, "warning"),
+    (MASKS, MASKS, None),  # joins of masked columns need it
+    (SAME_TEXT, MASKS, None),
+    ({}, LANDING, None),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "severity"), TWO)
+def test_one_key_in_two_pipelines_of_a_file_is_found(
+    one: dict[str, Any], other: dict[str, Any], severity: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MASK_KEY", KEY)
+    second = pipeline(tmp_path / "other", name="other", **other)
+
+    findings = find_equal_keys([pipeline(tmp_path, **one), second])
+    assert [finding.severity for finding in findings] == [severity] * (severity is not None)
+    for finding in findings:
+        assert finding.subject.startswith("shop: `")
+        assert "of pipeline other" in finding.what
+        assert KEY not in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("own", "severity"), [(MASKS, "error"), (SAME_TEXT, "error"), (LANDING, "warning"), (OLD, "warning"), ({}, None)]
+)
+@pytest.mark.parametrize("place", ["beside it", "in the same lake"])
+def test_doctor_finds_the_key_of_another_pipelines_landing_by_what_that_one_recorded(
+    own: dict[str, Any], severity: str | None, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pipelines.yml of that one may be on another machine."""
+    monkeypatch.setenv("MASK_KEY", KEY)
+    other = pipeline(
+        tmp_path if place == "beside it" else tmp_path / "elsewhere", name="other", lake=f"{tmp_path}/lake", **LANDING
+    )
+    land(other)
+    if place == "in the same lake":
+        mark = LakeMark("other", other.landing_folder, "token")
+        Files(other.lake).create_record(layout.lake_mark("other"), mark)
+        (tmp_path / "lake" / "_redolake" / "another-file").write_text("no mark")
+
+    findings = list(neighbour_keys(pipeline(tmp_path, **own)))
+    assert [finding.severity for finding in findings] == [severity] * (severity is not None)
+    assert all("other" in finding.what and KEY not in str(finding) for finding in findings)
+
+
+def test_a_landing_beside_it_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "other" / "keys").mkdir(parents=True)
+    (tmp_path / "other" / "keys" / "x.json").write_text("{")
+    (tmp_path / "file").write_text("no landing")
+
+    assert list(neighbour_keys(pipeline(tmp_path, **LANDING))) == []
+    assert list(neighbour_keys(pipeline(tmp_path / "none", **LANDING))) == []

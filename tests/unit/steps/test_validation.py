@@ -130,8 +130,8 @@ def test_a_spark_that_does_not_start_is_a_finding(tmp_path: Path, monkeypatch: p
 
     found = validate(made(tmp_path, spark={"mode": "connect"}), start_spark=True)
 
-    assert said(found) == [("error", "shop.spark")]
-    assert "sc://" in found[0].what
+    assert said(found) == [("error", "spark.connection: REDOLAKE_SPARK_REMOTE")]
+    assert "sc://" in found[0].cure
 
 
 def test_spark_is_not_started_where_something_is_wrong_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic_core import from_json
 
 from redolake.errors import LakeDamaged
 from redolake.host.filesystem import open_filesystem
@@ -280,7 +281,7 @@ class DeltaLog:
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
         try:
-            actions = [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
+            actions = [from_json(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
         except ValueError as error:
             raise log_damage(file, f"a commit cannot be read: {error}") from error
         if not actions or not all(isinstance(action, dict) for action in actions):

@@ -41,6 +41,7 @@ SESSION = {
 # As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
 SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
 FEWEST_TASKS = 2
+CONNECTED = "SPARK_CONNECT_MODE_ENABLED"
 SPLITS = re.compile(r"\bsplits=(?:Some\()?(\d+)")
 # One changed bit in a page of a Parquet file may decode to another value without an error. Settings of a session are Hadoop's
 # too.
@@ -174,8 +175,10 @@ def connected_session(url: str, token: str | None) -> SparkSession:
         def metadata(self) -> Iterable[tuple[str, str]]:
             return [*super().metadata(), ("authorization", f"Bearer {token}")]
 
-    if not token or DefaultChannelBuilder(url).token is not None:
+    given = DefaultChannelBuilder(url)
+    if not token or given.token is not None or "authorization" in dict(given.metadata()):
         return SparkSession.builder.remote(url).create()
+    os.environ[CONNECTED] = "1"  # as `remote` does: else functions of columns ask a Java of this process
     return cast(SparkSession, ConnectSession.builder.channelBuilder(Channel(url)).create())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from subprocess import TimeoutExpired
 from typing import Literal
@@ -15,10 +16,22 @@ from redolake.apply.spark import session
 from redolake.apply.spark.thrown import chain_of
 from redolake.apply.spark.troubles import check_trouble
 from redolake.errors import ConfigurationError, Finding, RedolakeError, SparkLost
+from redolake.host.connect_token import TOKEN
 
 ENDED_AT_ONCE = "JAVA_GATEWAY_EXITED"
 ENDS_WITHIN_SECONDS = 5
-REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
+DETAILS = re.compile(r'details = "([^"\n]*)"')  # of gRPC, whose first line says only that there is an error
+# What a server, or the way to it, says that is no matter of time.
+REFUSED = {
+    "UNAUTHENTICATED": f"export {TOKEN} here as for the server: it has another token, or got none. A token in "
+    "`spark.connection` comes before it",
+    "PERMISSION_DENIED": "give the user of `spark.connection` the right to open a session",
+    "UNIMPLEMENTED": "correct the address in `spark.connection`: another service listens there",
+    "CERTIFICATE_VERIFY_FAILED": "let this machine trust the server's certificate: GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names a "
+    "file with its authority",
+    "WRONG_VERSION_NUMBER": "the server has no TLS, which a token or `use_ssl` in `spark.connection` asks for: give the token "
+    f"as {TOKEN}, or put TLS in front of the server",
+}
 AGAIN = "wait: it is tried again; see the log and the memory of Spark's driver if it comes again"
 
 
@@ -79,14 +92,17 @@ def forget_java() -> bool:
 
 
 def of_server(remote: str, failed: Exception) -> RedolakeError:
-    said = first_line(failed)
-    if isinstance(failed, PySparkException) and not any(code in str(failed) for code in REFUSED):
-        return SparkLost(f"the Spark Connect server {remote} does not answer: {said}", cure=AGAIN)
-    cure = "correct the address, or the server's rights, in `spark.connection`"
-    return ConfigurationError([Finding("spark.connection", f"the server {remote} refuses a session: {said}", cure)])
+    server, said = remote.partition("/;")[0], first_line(failed).replace(remote, remote.partition("/;")[0])
+    cure = next((cure for words, cure in REFUSED.items() if words in str(failed)), None)
+    if cure is None and isinstance(failed, PySparkException):
+        return SparkLost(f"the Spark Connect server {server} does not answer: {said}", cure=AGAIN)
+    cure = cure or "correct the address, or the server's rights, in `spark.connection`"
+    return ConfigurationError([Finding("spark.connection", f"the server {server} refuses a session: {said}", cure)])
 
 
 def first_line(failed: Exception) -> str:
+    if (details := DETAILS.search(str(failed))) is not None:
+        return details[1][:500]
     lines = [line.strip() for line in str(failed).splitlines() if line.strip()]
     reason = next((line for line in lines if line.startswith(": ")), None)  # after "An error occurred while calling .."
     return (reason or (lines[0] if lines else type(failed).__name__)).removeprefix(": ")[:500]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redolake.errors import ReplicatorRefused, ReplicatorUnavailable, StreamLost
-from redolake.source.olr.messages import Checkpoint, Message, read_message
+from redolake.source.olr.messages import Checkpoint, Message, no_checkpoints, read_message
 from redolake.source.olr.sequence import Anchor
 from redolake.source.olr.wire import Answer, AnswerCode, Frames, RequestCode, read_answer, request
 
 PIECE_BYTES = 1 << 20
+FEWEST_BYTES_A_SECOND = 1 << 20  # of one that has much to send
 FROM_ALL = (1, 0)  # a position below all others: nothing that is kept is left out
 
 
@@ -60,6 +63,7 @@ class Connection:
         self._frames, self._silent, self._began = Frames(), silent, time.monotonic()
         self._has_messages = False
         self.received, self._count = 0, 0  # bytes, messages
+        self.expect_checkpoints(math.inf, sys.maxsize)
 
     @property
     def address(self) -> Address:
@@ -102,7 +106,13 @@ class Connection:
         """Yield messages as they come, and None while none comes. Raises ReplicatorUnavailable at the connection's end, and
         where none comes at all: what is not confirmed comes again, and checkpoints come also when nothing happens."""
         for body in self.bodies():
-            yield None if body is None else read_message(body, self._container, f"message {self._count} of {self._address}")
+            if body is None:
+                yield None
+                continue
+            found = read_message(body, self._container, f"message {self._count} of {self._address}")
+            if isinstance(found, Checkpoint) and (self._last is None or self._last.is_before(found)):
+                self._note(found)
+            yield found
 
     def bodies(self) -> Iterator[bytes | None]:
         """Yield messages as they are, and None while none comes."""
@@ -113,6 +123,25 @@ class Connection:
                 yield body
             if not self._receive():
                 yield None
+
+    def expect_checkpoints(self, seconds: float, most_bytes: int) -> None:
+        """Let it be refused where none comes, or none that is further on. A large transaction comes in one piece: the time is
+        longer for each byte of it, however slowly the bytes of one message follow each other."""
+        self._longest, self._most_bytes = seconds, most_bytes
+        self._note(None)
+
+    def _note(self, last: Checkpoint | None) -> None:
+        self._last, self._since = last, (time.monotonic(), self.received, self._count)
+
+    def _check_progress(self) -> None:
+        began, received, count = self._since
+        came, elapsed = self.received - received, time.monotonic() - began
+        if came > self._most_bytes or elapsed > self._longest + came / FEWEST_BYTES_A_SECOND:
+            last = self._last
+            since = "since it was asked" if last is None else f"since that of SCN {last.c_scn}, log {last.sequence}"
+            raise no_checkpoints(
+                f"{self._address} has sent {self._count - count} message(s), {came:,} bytes, in {elapsed:.1f} s {since}"
+            )
 
     def set_pause(self, seconds: float) -> None:
         """Let `messages` yield None after so long without one."""
@@ -157,6 +186,7 @@ class Connection:
             raise ReplicatorUnavailable(
                 f"OpenLogReplicator at {self._address} has closed the connection", cure="see its log; the step is retried"
             )
+        self._check_progress()
         self.received += len(data)
         self._frames.add(data)
         return True

@@ -33,6 +33,9 @@ class Checkpoint:
     seconds: int | None  # since 1970, by the clock of the database's host
     ends_log: bool = False
 
+    def is_before(self, other: Checkpoint) -> bool:
+        return (self.sequence, self.offset) < (other.sequence, other.offset)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -175,10 +178,12 @@ def refusals(found: Mapping[str, Any], payload: Mapping[str, Any], container: st
             yield refuse("a change does not say of which object it is", "schema", 4)
 
 
-def no_checkpoints() -> ReplicatorRefused:
+def no_checkpoints(seen: str) -> ReplicatorRefused:
     return ReplicatorRefused(
-        "OpenLogReplicator sends transactions, and no checkpoints, by which windows end",
-        cure="add 0x1000 to `flags` in OpenLogReplicator.json, and restart it: `redolake olr-config` prints what is needed",
+        f"OpenLogReplicator sends no checkpoints, by which windows end: {seen}",
+        cure="add 0x1000 to `flags` in OpenLogReplicator.json, and restart it: `redolake olr-config` prints what is needed. If "
+        "it has 0x1000, see its log; one transaction that is so large, or takes so long, needs a larger `window.max_bytes` or "
+        "`wait_max_minutes`. Nothing of what came has landed, and nothing was confirmed: it comes again",
     )
 
 

@@ -156,7 +156,7 @@ class Sequencer:
         """
         self._commits += message.kind == COMMIT
         if self._commits > MOST_COMMITS:
-            raise no_checkpoints()
+            raise no_checkpoints(f"{self._commits:,} transactions have come since the last one")
         if not self._is_past:
             return False
         self._check_number(message)

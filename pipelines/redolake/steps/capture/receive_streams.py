@@ -32,6 +32,7 @@ from redolake.values.redo import Position
 PAUSE_SECONDS = 1.0
 ZONE_SECONDS = 15 * 60  # by multiples of which zones differ
 MOST_SECONDS_OFF = 300
+MOST_WITHOUT_CHECKPOINT = 32  # times `window.max_bytes`: the JSON of one transaction is several times as large as its redo
 EMPTY_AFTER_SECONDS = 60  # a window without rows lands when the last one ended so long ago
 
 
@@ -138,6 +139,8 @@ def take_messages(
     """Take messages until a cut is behind the target, or none come. Return the cut at a closed thread's end."""
     connection.set_pause(min(PAUSE_SECONDS, pipeline.source.silent_seconds))
     confirmed, began, started = sequencer.anchor is None, time.monotonic(), time.time()
+    longest = pipeline.wait_max_minutes * 60 + pipeline.source.silent_seconds
+    connection.expect_checkpoints(longest, MOST_WITHOUT_CHECKPOINT * pipeline.window.max_bytes)
     for message in connection.messages():
         if isinstance(message, Message):
             check_thread(message, stream)
@@ -157,11 +160,11 @@ def take_messages(
         elapsed = time.monotonic() - began
         if target is None and elapsed >= PAUSE_SECONDS:  # a clock may be fast by a moment
             target = present_scn(started, sequencer.checkpoint)
-        is_full = connection.received >= pipeline.window.max_bytes
+        is_full = connection.received >= pipeline.window.max_bytes or elapsed >= longest
         is_long = elapsed >= pipeline.source.silent_seconds
         if is_enough(sequencer.cut, target, is_full=is_full, is_pause=message is None, is_long=is_long):
             if sequencer.lacks_checkpoints:
-                raise no_checkpoints()
+                raise no_checkpoints(f"whole transactions have come from {stream.address}, and none")
             return None
     return None
 

@@ -33,6 +33,7 @@ from redolake.source import (
 from redolake.source.olr import table_findings
 from redolake.steps.checks.doctor_report import DoctorReport, doctor_report
 from redolake.steps.checks.expression_findings import expression_findings
+from redolake.steps.checks.key_findings import neighbour_keys
 from redolake.steps.checks.lake_findings import lake_findings
 from redolake.steps.checks.mapping_findings import (
     NOTHING,
@@ -93,7 +94,7 @@ def checked_tables(
 ) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
-    findings = place_findings(pipeline)
+    findings = [*place_findings(pipeline), *neighbour_keys(pipeline)]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []

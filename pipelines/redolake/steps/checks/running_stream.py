@@ -24,7 +24,7 @@ from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.table import TableId
 
 ASKED_SECONDS = 10.0
-MOST_SECONDS, MOST_MESSAGES = 3.0, 2000  # of messages that are read
+MOST_SECONDS, MOST_MESSAGES, MOST_BYTES = 3.0, 2000, 1 << 30  # of messages that are read
 PAUSE_SECONDS = 0.5
 SAME_ZONE_SECONDS = 60
 VALUES_CURE = "correct `format` in OpenLogReplicator.json as `redolake olr-config` prints it, and restart it"
@@ -70,6 +70,7 @@ def sent_findings(
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the first messages, up to those of the present, and its cure."""
     connection.set_pause(PAUSE_SECONDS)
+    connection.expect_checkpoints(ASKED_SECONDS, MOST_BYTES)
     began, started, count, has_checkpoint, is_present = time.monotonic(), time.time(), 0, False, False
     for body in connection.bodies():
         if body is not None:
@@ -99,7 +100,7 @@ def read_json(body: bytes) -> Any:
     try:
         found = json.loads(body)
         return found if found["payload"][0]["op"] else None
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
 
 

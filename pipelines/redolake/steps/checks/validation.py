@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import redolake
 from redolake.config import Pipeline
@@ -37,7 +38,7 @@ from redolake.steps.checks.running_stream import known_tables, replicator_findin
 from redolake.steps.checks.user_code_findings import known_code_findings
 from redolake.steps.shared.folders import folder_findings, with_contents
 from redolake.steps.shared.reader_change import last_window
-from redolake.steps.shared.spark_jobs import host_and_port, opened_spark, remote_of
+from redolake.steps.shared.spark_jobs import opened_spark, remote_of
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
@@ -241,7 +242,7 @@ def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
         remote = remote_of(pipeline)
     except ConfigurationError:
         return  # Airflow knows it
-    host, _ = host_and_port(remote)
+    host = urlsplit(remote).hostname
     if not host or is_loopback(host) or os.environ.get(TOKEN) or ";token=" in remote or ";authorization=" in remote:
         return
     what = f"the Connect server on {host} gets no token: if it needs none, whoever reaches its port runs code as its user"

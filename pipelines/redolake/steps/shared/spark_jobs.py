@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from redolake.config import Pipeline
 from redolake.context import Report, open_context, read_spec, silent
-from redolake.errors import ConfigurationError, Finding, SparkLost
+from redolake.errors import SparkLost
+from redolake.host.connect_token import url_of_connection
+from redolake.host.secrets import connection_variable
 from redolake.land import layout
 from redolake.reconcile.batches import check_supersedes
 from redolake.records.codec import decode
@@ -20,7 +20,7 @@ from redolake.records.jobs import JobFailure, Result, Spec
 from redolake.records.loads import SnapshotSpec
 from redolake.steps.shared.leases import kept_lease
 
-CONNECT_PORT = 15002
+REMOTE = "REDOLAKE_SPARK_REMOTE"
 
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
@@ -55,25 +55,12 @@ def opened_spark(pipeline: Pipeline, given: Any = None) -> Iterator[Any]:
 
 
 def remote_of(pipeline: Pipeline) -> str:
-    """Return the Connect server's address from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment."""
-    if remote := os.environ.get("REDOLAKE_SPARK_REMOTE"):
-        return remote
-    variable = f"AIRFLOW_CONN_{pipeline.spark.connection.upper()}"
-    host, port = host_and_port(os.environ.get(variable, ""))
-    if host:
-        return f"sc://{host}:{port or CONNECT_PORT}"
-    what = f"spark.mode is connect, but {variable} names no host"
-    raise ConfigurationError([Finding("spark.connection", what, f"export {variable}=spark-connect://host:{CONNECT_PORT}")])
-
-
-def host_and_port(connection: str) -> tuple[str | None, int | None]:
-    """Return host and port of an Airflow connection, a URI or JSON. URL schemes have hyphens where Airflow's types have `_`."""
-    if connection.startswith("{"):
-        body = json.loads(connection)
-        return body.get("host"), body.get("port")
-    scheme, _, rest = connection.partition("://")
-    parts = urlsplit(f"{scheme.replace('_', '-')}://{rest}")
-    return parts.hostname, parts.port
+    """Return the Connect server's URL from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment. Raises
+    ConfigurationError."""
+    if remote := os.environ.get(REMOTE):
+        return url_of_connection(remote, REMOTE)
+    variable = connection_variable(pipeline.spark.connection)
+    return url_of_connection(os.environ.get(variable, ""), variable)
 
 
 def run_spark_job(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:

@@ -166,7 +166,10 @@ def schema(table: Path) -> Any:
     return log.schema()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"txn": {"appId": "p", "vers'], ids=["empty", "a bracket", "a list", "cut"])
+UNREADABLE = {"empty": "", "a bracket": "{", "a list": "[]", "cut": '{"txn": {"appId": "p", "vers', "deep": '{"a":' * 100_000}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_commit_that_cannot_be_read_is_damage_and_not_an_older_position(tmp_path: Path, text: str) -> None:
     commit(tmp_path, 0, ("p", 10))
     (tmp_path / "_delta_log" / f"{1:020d}.json").write_text(text)
