@@ -42,7 +42,10 @@ def resume(
         DdlChoice | None,
         typer.Option(help="Treat the DDL that holds the table in this way, once: `ignore` one that is not followed."),
     ] = None,
-    reason: Annotated[str, typer.Option(help="Stored with the decision; --ddl needs it.")] = "",
+    new_history: Annotated[
+        bool, typer.Option("--new-history", help="Let the tables' histories, which are gone, begin again with the rows of now.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Stored with the decision; --ddl and --new-history need it.")] = "",
     pipeline: PipelineOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -55,7 +58,7 @@ def resume(
         if ddl is not None:
             resumed = tuple(steps.approve_ddl(selected, table, ddl.value, reason=reason, by=by).table for table in tables)
         else:
-            resumed = steps.resume_tables(selected, tables, by=by, reason=reason)
+            resumed = steps.resume_tables(selected, tables, by=by, reason=reason, new_history=new_history)
         lines = "\n".join(f"{table}: continues with the next run" for table in resumed)
         show(output, {"resumed": resumed}, lambda: lines)
 

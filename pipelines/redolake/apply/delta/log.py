@@ -162,7 +162,7 @@ class DeltaLog:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""
         try:
             found = json.loads(self._last("metadata", "metaData")["schemaString"])
-            if isinstance(found, dict) and isinstance(found.get("fields"), list):
+            if isinstance(found, dict):
                 return found
         except ValueError:
             pass
