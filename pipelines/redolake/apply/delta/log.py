@@ -30,8 +30,16 @@ REPAIRS = "/repair"  # the end of the application ids of commits that repair row
 
 
 Damage = Callable[[str, str], LakeDamaged]  # the error of a damaged log, by the file and what is wrong with it
-# What is read of an action: one that lacks it is damaged.
-FORMS: dict[str, dict[str, type]] = {"txn": {"appId": str, "version": int}, "metaData": {"schemaString": str}}
+# What is read of an action: one that has something else there is damaged.
+FORMS: dict[str, dict[str, tuple[type, ...]]] = {
+    "txn": {"appId": (str,), "version": (int,)},
+    "metaData": {
+        "schemaString": (str, type(None)),
+        "configuration": (dict, type(None)),
+        "partitionColumns": (list, type(None)),
+    },
+    "protocol": {"readerFeatures": (list, type(None)), "writerFeatures": (list, type(None))},
+}
 
 
 def load_id(app_id: str, replaced: int | None, token: str) -> str:
@@ -164,7 +172,7 @@ class DeltaLog:
             found = json.loads(self._last("metadata", "metaData")["schemaString"])
             if isinstance(found, dict):
                 return found
-        except ValueError:
+        except (KeyError, TypeError, ValueError):
             pass
         raise self.damage(self.folder, "the table's schema cannot be read")
 
@@ -315,7 +323,7 @@ def _has_form(kind: str, value: object) -> bool:
     """Return whether an action has what is read of it."""
     if value is None or not isinstance(value, dict):
         return value is None
-    return all(type(value.get(name)) is wanted for name, wanted in FORMS.get(kind, {}).items())
+    return all(type(value.get(name)) in wanted for name, wanted in FORMS.get(kind, {}).items())
 
 
 def damage_of_file(path: str, what: str) -> LakeDamaged:
