@@ -240,6 +240,19 @@ class DeltaLog:
             raise self.damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
         return found
 
+    def files(self) -> list[str]:
+        """Return the paths of the table's data files as the log has them, the oldest first; not those in sidecars."""
+        found = dict[str, int]()
+        for add in (
+            add for part in self.checkpoint for add in self._checkpoint_actions(part, "add", "path", "modificationTime")
+        ):
+            found[add["path"]] = int(add["modificationTime"] or 0)
+        for action in (action for _, commit in self.commits for action in self._actions(commit)):
+            if "add" in action:
+                found[action["add"]["path"]] = int(action["add"].get("modificationTime") or 0)
+            found.pop(str(action.get("remove", {}).get("path")), None)
+        return sorted(found, key=lambda path: found[path])
+
     def foreign_writes(self, own: str) -> list[tuple[int, str]]:
         """Return version and operation of the commits of others that changed rows and that we have not seen, the oldest first:
         those after our last one, and those between it and the version that it says was checked before it. Our application ids
@@ -290,13 +303,17 @@ class DeltaLog:
             return False
         return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
 
-    def _checkpoint_actions(self, part: str, kind: str) -> Iterator[dict[str, Any]]:
+    def _checkpoint_actions(self, part: str, kind: str, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield the actions of a kind, with all fields or some."""
         if part.endswith(".json"):
             yield from (action[kind] for action in self._actions(part) if kind in action)
             return
         try:
             with self.filesystem.open(part, "rb") as file:
-                rows = pq.ParquetFile(file, page_checksum_verification=True).read(columns=[kind]).column(kind).to_pylist()
+                rows = pq.ParquetFile(file, page_checksum_verification=True).read(
+                    columns=[*(f"{kind}.{name}" for name in fields)] or [kind]
+                )
+                rows = rows.column(kind).to_pylist()
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file
