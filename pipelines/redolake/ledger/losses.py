@@ -70,7 +70,7 @@ class Losses(LedgerBase):
         return {row.name: row.body for row in rows}
 
 
-@t.parsing("redolake_losses.body")
+@t.parse_cells("redolake_losses.body")
 def loss_in(body: Mapping[str, Any], since: datetime) -> Loss:
     """Return the loss in a cell."""
     if not {"code", "what", "where", "cure"} >= set(body["error"]):

@@ -187,7 +187,7 @@ def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
     dropped = v.body["dropped_at"].as_string()  # an SCN is larger than PostgreSQL's INTEGER
     query = select(v.owner, v.table_name, dropped).join_from(t.table_versions, last, is_last).where(v.pipeline == pipeline)
     found = connection.execute(query.where(dropped.is_not(None))).all()
-    with t.parsing("redolake_table_versions.body"):
+    with t.parse_cells("redolake_table_versions.body"):
         return {TableId(owner, name): int(scn) for owner, name, scn in found}
 
 

@@ -131,7 +131,7 @@ def _is(pipeline: str, table: TableId) -> ColumnElement[bool]:
     return and_(*(T[column] == value for column, value in key_of(pipeline, table).items()))
 
 
-@t.parsing("a row of redolake_tables")
+@t.parse_cells("a row of redolake_tables")
 def table_entry(row: Row[Any]) -> TableEntry:
     said = row.error or {}
     if not all(isinstance(said.get(name, ""), str) for name in ("code", "what", "cure")):

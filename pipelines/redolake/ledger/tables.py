@@ -43,7 +43,7 @@ class WrongCell(ValueError):
 
 
 @contextmanager
-def parsing(where: str) -> Iterator[None]:
+def parse_cells(where: str) -> Iterator[None]:
     """Raise WrongCell for what the cells of a row are no value of. Nothing but their parsing belongs into the block."""
     try:
         yield
@@ -60,11 +60,13 @@ class Cell(TypeDecorator[Any]):
         process = super().result_processor(dialect, coltype)
         assert process is not None, "each has `process_result_value`"
 
-        def checked(value: Any) -> Any:
-            with parsing(self.place):
+        def parse(value: Any) -> Any:
+            try:  # no context manager, which takes longer than most cells
                 return process(value)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise WrongCell(f"{self.place}: {error}") from error
 
-        return checked
+        return parse
 
 
 class UtcDateTime(Cell):

@@ -80,6 +80,6 @@ class TableVersions(LedgerBase):
             return connection.execute(delete(t.table_versions).where(found)).rowcount
 
 
-@t.parsing("a row of redolake_table_versions")
+@t.parse_cells("a row of redolake_table_versions")
 def version_entry(row: Row[Any]) -> VersionEntry:
     return VersionEntry(TableId(row.owner, row.table_name), Scn(row.from_scn), row.source, row.body, row.ddl)

@@ -91,7 +91,7 @@ class DeltaHistory(DeltaTable):
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
         super().__init__(spark, path, base_id)
 
-    def damaged(self, path: str, what: str) -> LakeDamaged:
+    def log_error(self, path: str, what: str) -> LakeDamaged:
         owner = Owner.of(self.base_id)
         what, cure = f"the Delta log of the history is damaged: {what}", "restore the file from a copy"
         return LakeDamaged(what, cure=cure if owner is None else cure_of(owner.table, self.path), path=path)

@@ -30,16 +30,16 @@ class DeltaTable:
 
     def see_others(self) -> None:
         """Refresh if there are commits that have not been read."""
-        log = read_log(self.path, self.damaged)
+        log = read_log(self.path, self.log_error)
         if self.version != (None if log is None else log.version):
             self.refresh()
             self.log = log
 
     @cached_property
     def log(self) -> DeltaLog | None:
-        return read_log(self.path, self.damaged)
+        return read_log(self.path, self.log_error)
 
-    def damaged(self, path: str, what: str) -> LakeDamaged:
+    def log_error(self, path: str, what: str) -> LakeDamaged:
         """Return the error of a file of the log that cannot be read."""
         owner = Owner.of(self.base_id)
         return damage_of_file(path, what) if owner is None else log_damage(owner.table, path, what)
