@@ -71,7 +71,7 @@ def batch_with_history(given: Given, may_commit: Callable[[], None]) -> Any:
 
 
 def batch_with_ddl(given: Given, may_commit: Callable[[], None]) -> Any:
-    """The ranges before the DDL have no changes, so that the first commit is one of the DDL."""
+    """Follow DDL before the first change: the first commit is one of the DDL."""
     ddl = with_ddl(given.folder)
     rows = committed(20, 70, (1, """insert into "SHOP"."T"("ID","N","D") values ('9','1',NULL);""", "R9"))
     return run_batch(
