@@ -74,6 +74,11 @@ OF_TABLE = "the newest files of the table's _delta_log"
 OF_SPARK = "this message and Spark's own log, which has the whole text"
 
 
+def rebuild_cure(away: str = "move its file away (SQLite, with -wal and -shm) or drop its tables (PostgreSQL)") -> str:
+    """Return the cure of a ledger that must be rebuilt."""
+    return f"stop what writes the pipelines of this ledger, {away}, and run again: the files of the landing rebuild it"
+
+
 def report_with(evidence: str) -> str:
     """Return the part of a cure that asks for a report of a fault: what to send, and where it is said how."""
     return f"send {evidence} as docs/how-to/report-a-fault.md says"
@@ -154,7 +159,8 @@ class LedgerUnavailable(Transient):
 
 
 class LedgerDamaged(Terminal):
-    """The ledger lacks its version, a table, a column or an index, or its database finds its contents damaged.
+    """The ledger lacks its version, a table, a column or an index, its database finds its contents damaged, a cell has a value
+    that is none, or a table's position is one that no batch and no load has left. No table is passed over.
 
     The ledger can be rebuilt from the files: stop what writes, move the file away with its `-wal` and `-shm` (SQLite), or
     drop its tables, whose names begin with `redolake_` (PostgreSQL). The next `redolake run` writes it again. How long steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +15,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.errors import ConfigurationError, NotReadableAsOf
+from redolake.errors import ConfigurationError, NotReadableAsOf, Terminal
 from redolake.steps.shown.history_views import history_of
 from redolake.values.history_sql import as_of_sql
 from redolake.values.table import TableId
@@ -114,6 +115,49 @@ def test_a_history_follows_ddl_truncate_and_repair_and_verify_compares_it(shop: 
     assert (waiting.equal, waiting.history.waits) == (True, "rows were repaired")
     step("UPDATE notes SET more = 'y' WHERE id = 4")
     assert at(pipeline, seen[4], "id", "words", "more") == [(4, "new", "y")]
+
+
+def test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        "CREATE TABLE kept (id NUMBER(9) PRIMARY KEY, a VARCHAR2(20))",
+        "ALTER TABLE kept ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        "INSERT INTO kept VALUES (1, 'first')",
+    )
+    folder, table = Path(shop.folder) / "gone", TableId.parse("SHOP.KEPT")
+    settings = {"table": str(table), "history": "changes"}
+    pipeline = shop.pipeline(tables=[settings], landing=str(folder / "landing"), lake=str(folder / "lake"))
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    path = Path(str(pipeline.history_target(table)))
+
+    def change(text: str) -> str | None:
+        """Return the code of the error that holds the table after the change."""
+        shop.run_sql(f"UPDATE kept SET a = '{text}' WHERE id = 1")
+        shop.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+        (found,) = steps.read_status(pipeline).tables
+        assert found.code is None or "redolake history rebuild SHOP.KEPT --execute" in str(found.cure)
+        return found.code
+
+    assert change("second") is None
+    shutil.rmtree(path)
+    assert change("third") == "TableSetBack"
+    steps.resume_tables(pipeline, [str(table)])
+    assert (change("fourth"), path.exists()) == ("TableSetBack", False), "an epoch has begun without a word"
+    steps.rebuild_history(pipeline, str(table), "first", execute=True, spark=spark)
+    steps.resume_tables(pipeline, [str(table)])
+    assert change("fifth") is None
+    texts = {row["A"] for row in read_delta(str(path)).to_pylist()}
+    assert texts >= {"first", "second", "third", "fourth", "fifth"}
+
+    shutil.rmtree(path)
+    assert change("sixth") == "TableSetBack"
+    with pytest.raises(Terminal, match="needs a reason"):
+        steps.resume_tables(pipeline, [str(table)], new_history=True)
+    steps.resume_tables(pipeline, [str(table)], reason="nobody reads it", new_history=True)
+    assert change("seventh") is None
+    assert {row["_note"] for row in read_delta(str(path)).to_pylist() if row["_op"] == "begin"} == {"the history begins"}
+    shutil.rmtree(path)
+    assert change("eighth") == "TableSetBack", "what was accepted once counts for ever"
 
 
 LATER = TableId.parse("SHOP.LATER")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,7 +13,7 @@ from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.features import beyond, check_readers
-from redolake.apply.delta.log import load_id, token_in
+from redolake.apply.delta.log import load_id, readable_log, token_in
 from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.delta.own_columns import of_load
 from redolake.apply.delta.owner import Owner, Use, check_owner
@@ -20,14 +22,17 @@ from redolake.apply.delta.settings import check_writable, comment_on, drop_const
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import Counted, check_keys, check_values, read_source
+from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.quoting import quote
 from redolake.apply.translation import Translation
-from redolake.errors import InvariantBroken, LakeDamaged, LandingConflict
+from redolake.errors import InvariantBroken, LakeDamaged, LandingConflict, RedolakeError
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.target_options import TargetOptions
+
+log = logging.getLogger(__name__)
 
 
 def load_snapshot(
@@ -35,22 +40,52 @@ def load_snapshot(
 ) -> SnapshotLoaded:
     """Replace the table's contents in one commit, whatever its position is: readers find the older contents until then, and
     later in the table's history. Do nothing when the load is there already. Raise LandingConflict when the table is beyond the
-    snapshot, unless the spec says `replace`.
+    snapshot, and LakeDamaged for a log that cannot be read, unless the spec says `replace`.
 
-    Delta would keep constraints that others have set; they are dropped before. A table is removed only where no commit makes
-    it right: its log is damaged, or it has features that the readers of the profile do not know, and which stay for ever."""
+    Delta would keep constraints that others have set; they are dropped before. A log is put aside only where no commit makes
+    the table right: it is damaged, or has features that the readers of the profile do not know, and which stay for ever."""
     table = DeltaTable(spark, task.target, task.app_id)
-    damage = table.damage()
-    if damage is not None and not spec.replace:
-        raise damage
-    owner = Owner.of(task.app_id, spec.origin, task.version.object_id)
+    try:
+        return load_once(table, spec, task, translation, may_commit)
+    except LakeDamaged as damage:
+        if not spec.replace:
+            raise
+        log.warning("%s: %s", task.table, damage)
+    except RedolakeError:
+        raise
+    except Exception as failed:
+        check_session(spark, failed)
+        if not spec.replace or can_list(table):
+            raise
+    with suppress(LakeDamaged):  # nothing says whose it is
+        check_owner(readable_log(task.target), owner_of(spec, task), task.table, task.target, "rebuild")
+    may_commit()
+    put_aside(task.target)
+    table.refresh()
+    return load_once(table, spec, task, translation, may_commit)
+
+
+def can_list(table: DeltaTable) -> bool:
+    """Return whether Spark finds the table's files, so that its log is not what a commit has failed at."""
+    try:
+        table.rows.inputFiles()
+    except Exception as failed:
+        check_session(table.spark, failed)
+        return False
+    return True
+
+
+def owner_of(spec: SnapshotSpec, task: SnapshotTask) -> Owner | None:
+    return Owner.of(task.app_id, spec.origin, task.version.object_id)
+
+
+def load_once(
+    table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, translation: Translation, may_commit: MayCommit
+) -> SnapshotLoaded:
+    owner = owner_of(spec, task)
     use: Use = "rebuild" if spec.replace else "load"
-    with suppress(LakeDamaged) if damage is not None else nullcontext():
-        check_owner(table.log, owner, task.table, task.target, use)
+    check_owner(table.log, owner, task.table, task.target, use)
     check_not_nested(task.target, task.table)
-    if damage is not None:
-        remove_table(task.target)
-        table.refresh()
     options = task.options if owner is None else owner.mark_options(task.options)
     metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
     if is_loaded(table, spec, task):
@@ -59,7 +94,7 @@ def load_snapshot(
     make_way(table, spec, task, metadata)
     # Refuses names that Delta cannot distinguish.
     target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
-    counted, contents = read_contents(spark, task, translation)
+    counted, contents = read_contents(table.spark, task, translation)
     if task.rows is not None and counted.rows != task.rows:
         raise InvariantBroken(
             f"the source returned {task.rows} rows, the files hold {counted.rows}",
@@ -132,7 +167,7 @@ def make_way(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, metadata
     if beyond(table.log, task.options.readers):
         if not spec.replace:
             check_readers(table.log, task.options.readers, task.table)
-        remove_table(task.target)
+        put_aside(task.target)
         table.refresh()
     elif is_constrained(table.log):
         if not spec.replace:
@@ -146,10 +181,9 @@ def finish(table: DeltaTable, task: SnapshotTask, options: TargetOptions, metada
     comment_on(table, task.table, task.comment, metadata)
 
 
-def remove_table(path: str) -> None:
-    """Remove the log first: without it the other files are no table."""
+def put_aside(path: str) -> None:
+    """Give the log a name that no reader knows. The folder has no table then. The files stay until VACUUM, so that what can be
+    read of the table can be had back until then."""
     filesystem, root = open_filesystem(path)
-    filesystem.rm(f"{root}/_delta_log", recursive=True)
-    crash.point("snapshot's log removed")
-    filesystem.rm(root, recursive=True)
-    crash.point("snapshot removed")
+    filesystem.mv(f"{root}/_delta_log", f"{root}/_delta_log.replaced-{uuid.uuid4().hex}", recursive=True)
+    crash.point("snapshot's log put aside")

@@ -88,6 +88,8 @@ def apply_table(
     try:
         if task.hold is None or task.hold.at_scn > context.scns.start:
             table.check_owner(context, task)
+            if history is not None:
+                history.check_not_set_back(task)
         table.check_not_set_back(task, context.scns.start)
         apply_ranges(context, table, task, changes_of, progress, prepared, history)
     except OF_ALL_TABLES:

@@ -168,6 +168,9 @@ class ChangeWriter(Protocol):
 class History(Protocol):
     """The table with the history of one captured table (values/history.py)."""
 
+    def check_not_set_back(self, task: TableTask) -> None:
+        """Raise TableSetBack when the history lacks what batches have appended."""
+
     def follow(self, context: ApplyContext, table: Any, task: TableTask, start: int) -> None:
         """Begin an epoch with the target's rows where the history cannot be continued from them. Commits from `start` on are
         not applied yet. Raise SchemaConflict for a table that can have no history."""

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from redolake.apply.delta.history import cure_of
 from redolake.apply.spark.failures import check_session, check_version
 from redolake.apply.spark.holds import mapping_failure
+from redolake.apply.spark.lake_damage import damaged_file
 from redolake.apply.spark.session import read_as_written
 from redolake.apply.spark.thrown import failure_text
 from redolake.apply.verify.compare import compare, digest_lake, digest_source
 from redolake.apply.verify.comparison import CompareTask, Comparison, Digest
 from redolake.apply.verify.history import compare_history
-from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
+from redolake.errors import OF_SPARK, InvariantBroken, LakeDamaged, RedolakeError, report_with
 from redolake.job.damaged_files import check_files
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
@@ -51,7 +53,15 @@ def digest_rows(spark: SparkSession, task: CompareTask, lake: LakePlace | None =
 def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> ProvedHistory:
     """Compare the version of the table with what its history says of the same SCN."""
     with errors_of(spark, task):
-        return compare_history(spark, task, path)
+        try:
+            return compare_history(spark, task, path)
+        except Exception as surprise:
+            file = damaged_file(surprise)
+            if file is None or f"{path}/" not in file:
+                raise
+            check_session(spark, surprise)
+            what = "Spark could not read a file of the history: it is gone or damaged"
+            raise LakeDamaged(what, cure=cure_of(task.table, path), path=file, table=task.table) from None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from redolake.apply.spark.lake_damage import damaged_file
 from redolake.errors import LakeDamaged, LandingDamaged
-from redolake.land.cures import mine_again, resume_or_snapshot, run_again, snapshot_again
+from redolake.land.cures import mine_again, run_again, snapshot_again
 from redolake.land.files import check_file
 from redolake.records.batches.manifest import RowAccount, TableResult
 from redolake.records.batches.spec import BatchSpec, HoldAt, TableTask
@@ -48,9 +48,7 @@ def hold_damaged(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpe
     """Return the spec in which the tables whose log cannot be read are held from its start."""
     tables = list(spec.tables)
     for number, error in damage.items():
-        task, where = tables[number], error.where.get("path")
-        shown = LakeDamaged(error.what, cure=resume_or_snapshot(task.table), path=where, table=task.table)
-        tables[number] = replace(task, hold=HoldAt(spec.start, shown.as_dict()))
+        tables[number] = replace(tables[number], hold=HoldAt(spec.start, error.as_dict()))
     return replace(spec, tables=tuple(tables))
 
 

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from redolake.apply.delta.target import DeltaTarget
 from redolake.apply.small_tables import Prepared, SmallTables, small_table
 from redolake.apply.table import apply_table
 from redolake.assemble.transactions import APPLIED
+from redolake.errors import LakeDamaged
 from redolake.host.progress import Progress
 from redolake.job.assembly import Assembly
 from redolake.records.batches.manifest import RowAccount, TableResult
@@ -99,7 +101,10 @@ class BatchTables:
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
         seconds = round(before + time.monotonic() - started, 3)
-        result = replace(result, seconds=seconds, history=None if history is None else history.state())
+        result = replace(result, seconds=seconds)
+        if history is not None:
+            with suppress(LakeDamaged):  # it holds the table
+                result = replace(result, history=history.state())
         rows, reached = rows_of(result), result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result

@@ -94,9 +94,5 @@ def snapshot_again(table: TableId) -> str:
     return f"run `redolake snapshot {table} --replace`, or restore the file and run `redolake resume {table}`"
 
 
-def resume_or_snapshot(table: TableId) -> str:
-    return f"restore the file from a copy and run `redolake resume {table}`, or run `redolake snapshot {table} --replace`"
-
-
 def copy_of_link(window: str, link: str) -> str:
     return f"remove windows/{window}/manifest.json and run again: its copy, {link}, takes its place"

@@ -128,11 +128,11 @@ def may_pass(error: DBAPIError) -> bool:
 
 @contextmanager
 def value_errors(engine: Engine) -> Iterator[None]:
-    """Raise LedgerDamaged for a cell whose value is none that this Redolake writes there."""
+    """Raise LedgerDamaged for a cell whose value is none that this Redolake writes there. Other errors are faults of ours."""
     try:
         yield
-    except (ValueError, TypeError, AttributeError) as error:
-        raise damage_error(engine, f"the ledger has {error}") from error
+    except t.WrongCell as error:
+        raise damage_error(engine, f"the ledger has a wrong cell: {error}") from error
 
 
 def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:

@@ -238,6 +238,7 @@ def _has_name(pipeline: str, name: str) -> ColumnElement[bool]:
     return and_(B.pipeline == pipeline, B.name == name)
 
 
+@t.parse_cells("a row of redolake_batches")
 def batch_entry(row: Row[Any]) -> BatchEntry:
     scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
     return BatchEntry(row.name, scns, row.state, row.spec_path, row.result, row.created_at, row.changed_at)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from redolake.errors import FormatTooNew, LedgerDamaged, LedgerOutdated
+from redolake.errors import FormatTooNew, LedgerDamaged, LedgerOutdated, rebuild_cure
 from redolake.ledger import tables as t
 
 # A ledger from before the first release, with a number and without a version. Its tables are those of the first migration.
@@ -105,8 +105,7 @@ def damage_error(engine: Engine, what: str) -> LedgerDamaged:
         away = f"move {file} away, with {file}-wal and {file}-shm"
     else:
         away = f"drop its tables ({', '.join(t.metadata.tables)})"
-    cure = f"stop what writes the pipelines of this ledger, {away}, and run again: the files of the landing rebuild it"
-    return LedgerDamaged(what, cure=cure, ledger=url_text(engine))
+    return LedgerDamaged(what, cure=rebuild_cure(away), ledger=url_text(engine))
 
 
 def lost_version(engine: Engine) -> LedgerDamaged:

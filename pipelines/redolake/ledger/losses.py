@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import delete, select, update
 
@@ -36,12 +36,12 @@ class Losses(LedgerBase):
             body = {"error": dict(error), "step": step, "position": dict(position), "missing": every}
             if not insert_new(connection, t.losses, {"pipeline": self._pipeline, "body": body, "since": since}):
                 connection.execute(update(t.losses).where(L.pipeline == self._pipeline).values(body=body, since=since))
-        return _loss(body, since)
+        return loss_in(body, since)
 
     def loss(self) -> Loss | None:
         with self._read() as connection:
             row = connection.execute(select(t.losses).where(L.pipeline == self._pipeline)).first()
-        return None if row is None else _loss(row.body, row.since)
+        return None if row is None else loss_in(row.body, row.since)
 
     @crash.writer
     def clear_loss(self) -> bool:
@@ -70,5 +70,9 @@ class Losses(LedgerBase):
         return {row.name: row.body for row in rows}
 
 
-def _loss(body: Mapping[str, object], since: datetime) -> Loss:
+@t.parse_cells("redolake_losses.body")
+def loss_in(body: Mapping[str, Any], since: datetime) -> Loss:
+    """Return the loss in a cell."""
+    if not {"code", "what", "where", "cure"} >= set(body["error"]):
+        raise ValueError(f"an error that is none: {body['error']!r:.100}")
     return Loss(**body, since=since)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from redolake.ledger import tables as t
 from redolake.ledger.base import LedgerBase, database_errors, value_errors
 from redolake.ledger.batches import batch_entry
 from redolake.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
+from redolake.ledger.losses import loss_in
 from redolake.ledger.shown_facts import Changes
 from redolake.ledger.states import WindowState
 from redolake.ledger.table_entries import table_entry
@@ -164,7 +165,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         open_transactions=_open_transactions(connection, pipeline),
         open_count=int(count),
         open_rows=int(open_rows),
-        loss=None if loss is None else Loss(**loss.body, since=loss.since),
+        loss=None if loss is None else loss_in(loss.body, loss.since),
         gaps=tuple(
             from_body(DeclaredGap, row.body, row.name) for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))
         ),
@@ -185,7 +186,9 @@ def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
     is_last = and_(v.owner == last.c.owner, v.table_name == last.c.table_name, v.from_scn == last.c.from_scn)
     dropped = v.body["dropped_at"].as_string()  # an SCN is larger than PostgreSQL's INTEGER
     query = select(v.owner, v.table_name, dropped).join_from(t.table_versions, last, is_last).where(v.pipeline == pipeline)
-    return {TableId(owner, name): int(scn) for owner, name, scn in connection.execute(query.where(dropped.is_not(None)))}
+    found = connection.execute(query.where(dropped.is_not(None))).all()
+    with t.parse_cells("redolake_table_versions.body"):
+        return {TableId(owner, name): int(scn) for owner, name, scn in found}
 
 
 def _end_time(connection: Connection, pipeline: str, end: ChainPosition) -> datetime | None:

@@ -131,7 +131,11 @@ def _is(pipeline: str, table: TableId) -> ColumnElement[bool]:
     return and_(*(T[column] == value for column, value in key_of(pipeline, table).items()))
 
 
+@t.parse_cells("a row of redolake_tables")
 def table_entry(row: Row[Any]) -> TableEntry:
+    said = row.error or {}
+    if not all(isinstance(said.get(name, ""), str) for name in ("code", "what", "cure")):
+        raise ValueError(f"an error that is none: {said!r:.100}")
     return TableEntry(
         table=TableId(row.owner, row.table_name),
         state=row.state,

@@ -7,7 +7,8 @@ has created are never changed: tests/contract/test_migrations.py compares these 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -31,12 +32,44 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from redolake.ledger.states import BATCH, TABLE, WINDOW
+from redolake.records.codec import LedgerBody
 
 NAME = re.compile(r"\d{10}-\d{20}-\d{20}", re.ASCII)
 VERSION = "0001"  # of the tables: the number of the last migration
 
 
-class UtcDateTime(TypeDecorator[datetime]):
+class WrongCell(ValueError):
+    """A cell, or the cells of a row together, are no value that Redolake writes there."""
+
+
+@contextmanager
+def parse_cells(where: str) -> Iterator[None]:
+    """Raise WrongCell for what the cells of a row are no value of. Nothing but their parsing belongs into the block."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise WrongCell(f"{where}: {error}") from error
+
+
+class Cell(TypeDecorator[Any]):
+    """A value that is checked where it is read: SQLite keeps values of any kind in any column."""
+
+    place, nullable = "", True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        process = super().result_processor(dialect, coltype)
+        assert process is not None, "each has `process_result_value`"
+
+        def parse(value: Any) -> Any:
+            try:  # no context manager, which takes longer than most cells
+                return process(value)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise WrongCell(f"{self.place}: {error}") from error
+
+        return parse
+
+
+class UtcDateTime(Cell):
     """Aware datetimes, kept without zone as UTC, as SQLite keeps no zone."""
 
     impl = DateTime
@@ -53,8 +86,8 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-class Word(TypeDecorator[str]):
-    """Text. A cell of another kind, which SQLite keeps in any column, is an error where it is read; so are those below."""
+class Word(Cell):
+    """Text."""
 
     impl = String
     cache_ok = True
@@ -63,6 +96,21 @@ class Word(TypeDecorator[str]):
         if value is None or type(value) is str:
             return value
         raise ValueError(f"{value!r:.100} in place of a text")
+
+
+class LongWord(Word):
+    impl = Text
+    cache_ok = True
+
+
+class Seconds(Cell):
+    impl = Float
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:
+        if value is None or type(value) in (float, int):
+            return value  # type: ignore[no-any-return]
+        raise ValueError(f"{value!r:.100} in place of a number of seconds")
 
 
 class State(Word):
@@ -91,7 +139,7 @@ class WindowName(Word):
         raise ValueError(f"{value!r:.100} in place of the name of a window")
 
 
-class Number(TypeDecorator[int]):
+class Number(Cell):
     """A whole number that is not negative."""
 
     impl = BigInteger
@@ -110,15 +158,17 @@ class Number(TypeDecorator[int]):
         raise ValueError(f"{value!r:.100} in place of a number")
 
 
-class Document(TypeDecorator[Any]):
+class Document(Cell):
     """A JSON object."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        if value is None or isinstance(value, dict):
-            return value
+        if value is None and self.nullable:
+            return None
+        if isinstance(value, dict):
+            return LedgerBody(value, self.place)
         raise ValueError(f"{value!r:.100} in place of a JSON object")
 
 
@@ -183,7 +233,7 @@ windows = Table(
     Column("row_count", Number()),
     Column("log_count", Number(Integer())),
     Column("redo_bytes", Number()),
-    Column("mine_seconds", Float),  # of all sessions together
+    Column("mine_seconds", Seconds()),  # of all sessions together
     Column("account", Body),
 )
 Index("redolake_windows_state", windows.c.pipeline, windows.c.state)
@@ -223,7 +273,7 @@ table_versions = Table(
     Column("from_scn", Number(), primary_key=True, autoincrement=False),
     Column("source", Word(20), nullable=False),
     Column("body", Body, nullable=False),
-    Column("ddl", Text),
+    Column("ddl", LongWord()),
     Column("recorded_at", UtcDateTime, nullable=False),
 )
 
@@ -235,7 +285,7 @@ batches = Table(
     Column("start_scn", Number(), nullable=False),
     Column("end_scn", Number(), nullable=False),
     Column("state", State(BATCH), nullable=False),
-    Column("spec_path", Text, nullable=False),
+    Column("spec_path", LongWord(), nullable=False),
     Column("result", Body),
     Column("created_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
@@ -327,3 +377,15 @@ decisions = Table(
     Column("who", Word(200), nullable=False),
     Column("at", UtcDateTime, nullable=False),
 )
+
+
+def _name_places() -> None:
+    """Give each cell's type the place that an error names."""
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, Cell):
+                column.type = column.type.copy()
+                column.type.place, column.type.nullable = f"{table.name}.{column.name}", bool(column.nullable)
+
+
+_name_places()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import and_, delete, select
+from sqlalchemy import Row, and_, delete, select
 
 from redolake.errors import SchemaConflict
 from redolake.host import crash
@@ -54,8 +54,7 @@ class TableVersions(LedgerBase):
             and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()))
         )
         with self._read() as connection:
-            rows = connection.execute(query.order_by(V.from_scn)).all()
-        return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
+            return [version_entry(row) for row in connection.execute(query.order_by(V.from_scn))]
 
     def all_versions(self) -> dict[TableId, list[VersionEntry]]:
         """Return the versions of all tables, each table's in the order of their SCNs, with one query."""
@@ -63,8 +62,8 @@ class TableVersions(LedgerBase):
         query = select(t.table_versions).where(V.pipeline == self._pipeline).order_by(V.owner, V.table_name, V.from_scn)
         with self._read() as connection:
             for row in connection.execute(query):
-                table = TableId(row.owner, row.table_name)
-                found.setdefault(table, []).append(VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl))
+                entry = version_entry(row)
+                found.setdefault(entry.table, []).append(entry)
         return found
 
     def described_tables(self) -> set[TableId]:
@@ -79,3 +78,8 @@ class TableVersions(LedgerBase):
         found = and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()), V.from_scn > scn)
         with self._write(lease) as connection:
             return connection.execute(delete(t.table_versions).where(found)).rowcount
+
+
+@t.parse_cells("a row of redolake_table_versions")
+def version_entry(row: Row[Any]) -> VersionEntry:
+    return VersionEntry(TableId(row.owner, row.table_name), Scn(row.from_scn), row.source, row.body, row.ddl)

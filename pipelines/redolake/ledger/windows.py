@@ -269,6 +269,7 @@ def _values(entry: WindowEntry) -> dict[str, Any]:
     }
 
 
+@t.parse_cells("a row of redolake_windows")
 def _entry(row: Row[Any]) -> WindowEntry:
     scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
     return WindowEntry(row.name, row.resetlogs_id, scns, row.state, row.plan, row.token, row.planned_at, row.changed_at)

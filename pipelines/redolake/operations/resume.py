@@ -21,13 +21,16 @@ Ddl = Annotated[
 ]
 
 
+NewHistory = Annotated[bool, Option("Let the tables' histories, which are gone, begin again with the rows of now.")]
+
+
 @operation(
     "resume",
-    reason="Stored with the decision; a DDL choice needs it.",
+    reason="Stored with the decision; --ddl and --new-history need it.",
     at_once=True,
     final="ddl",
 )
-def resume(work: Work, tables: Tables, ddl: Ddl = None) -> Outcome:
+def resume(work: Work, tables: Tables, ddl: Ddl = None, new_history: NewHistory = False) -> Outcome:
     """Release held tables; the next run continues each from its own position.
 
     A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported
@@ -48,5 +51,5 @@ def resume(work: Work, tables: Tables, ddl: Ddl = None) -> Outcome:
             for table in tables
         )  # fmt: skip
     else:
-        resumed = steps.resume_tables(work.pipeline, tables, by=work.by, reason=work.reason)
+        resumed = steps.resume_tables(work.pipeline, tables, by=work.by, reason=work.reason, new_history=new_history)
     return Outcome({"resumed": resumed}, tuple(f"{table}: continues with the next run" for table in resumed))

@@ -16,6 +16,7 @@ from redolake.schema.derive import Approved
 from redolake.values.table import TableId
 
 CLOCKS_DIFFER = timedelta(days=7)  # at most, between the hosts that write approvals
+NEW_HISTORY = "history"  # the policy of an approval to resume a table whose history is gone, and begins again
 TIME_IN_NAME = "%Y%m%dT%H%M%S%f"
 KINDS: Mapping[ApprovalKind, str] = {
     "resume": "resume",

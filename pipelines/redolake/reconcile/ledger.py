@@ -19,10 +19,10 @@ from redolake.ledger import TableEntry
 from redolake.ledger.batches import AppliedBatch
 from redolake.ledger.shown_facts import Changes
 from redolake.reconcile.approvals import reconcile_approvals
-from redolake.reconcile.batches import Void, batch_result, find_superseded, left_alone
+from redolake.reconcile.batches import Void, batch_result, find_superseded, left_alone, loads_until, position_loaded
 from redolake.reconcile.histories import record_histories
 from redolake.reconcile.lake_place import missing_landing
-from redolake.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first, oldest_first
+from redolake.reconcile.newest_batches import end_of, is_in_chain, names_from, newest_batches, newest_first, oldest_first
 from redolake.reconcile.quarantine import record_quarantined
 from redolake.reconcile.tables import rebuild_tables, rebuild_versions
 from redolake.records.batches.manifest import BatchResult, RowAccount, TableResult
@@ -75,6 +75,35 @@ def check_positions(context: PipelineContext, position: Position | None) -> None
             )
         if entry.state == "live" and entry.table not in described:
             raise context.ledger.damage_error(f"the ledger has no version of {entry.table}, which has contents")
+
+
+def check_explained(context: PipelineContext, entry: TableEntry, last: BatchResult) -> None:
+    """Raise LedgerDamaged for a live table whose position no batch and no load has left, by their manifests: the redo before it
+    would be passed over. `last` is the newest batch."""
+    at = entry.position
+    if entry.complete_to_scn == entry.snapshot_scn or leaves(last, entry):
+        return
+    names = [name for name in names_from(context, at.plus(1)) if end_of(name).resetlogs_id == at.resetlogs_id]
+    after = [result for name in names if (result := batch_result(context, name)) is not None]
+    containing = [result for result in after if result.start <= at.scn]
+    if any(leaves(result, entry) for result in containing) or (after and not containing):  # pruned, or in a declared gap
+        return
+    closed = (one.table for gap in context.landing.gaps.all() for one in context.landing.closings.of(gap.name))
+    if str(entry.table) in closed or any(
+        task.table == entry.table and position_loaded(task) == at for _, task, _ in loads_until(context, at.scn)
+    ):
+        return
+    raise context.ledger.damage_error(
+        f"the ledger has {entry.table} complete to SCN {at.scn} of the incarnation with RESETLOGS_ID {at.resetlogs_id}, and no "
+        "batch and no load has brought it there"
+    )
+
+
+def leaves(result: BatchResult, entry: TableEntry) -> bool:
+    """Return whether a batch left the table at the position that the ledger has."""
+    return result.resetlogs_id == entry.resetlogs_id and any(
+        done.table == entry.table and done.complete_to == entry.complete_to_scn for done in result.tables
+    )
 
 
 def unknown_windows(context: PipelineContext) -> list[str]:

@@ -18,12 +18,13 @@ from redolake.land.cures import mine_again, restore
 from redolake.land.dictionary import Readings
 from redolake.land.layout import start_position
 from redolake.ledger import TableEntry
+from redolake.reconcile.approvals import NEW_HISTORY, approvals
 from redolake.reconcile.batches import attempt_of, batch_result, find_superseded, left_alone
 from redolake.reconcile.damage import before_next, check_window, last_undamaged
 from redolake.reconcile.dropped_transactions import drops_in_effect
 from redolake.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows, waits_at
 from redolake.reconcile.lake_place import lake_place
-from redolake.reconcile.ledger import drops, last_batch
+from redolake.reconcile.ledger import check_explained, drops, last_batch
 from redolake.reconcile.mined_names import columns_known_from, mined_names
 from redolake.reconcile.newest_batches import batch_name, end_of, names_from
 from redolake.reconcile.omitted_tables import omission
@@ -32,7 +33,7 @@ from redolake.reconcile.settling import hold_whole, settles_at, wait_to_settle
 from redolake.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
 from redolake.reconcile.whole_tables import before_ddl
 from redolake.records.batches.carry import OpenTransaction
-from redolake.records.batches.manifest import BatchResult
+from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
 from redolake.records.file_digest import FileDigest
 from redolake.records.gaps import DeclaredGap
@@ -74,12 +75,16 @@ def windows_after(context: PipelineContext, batch: BatchResult | None) -> Iterat
 def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch for one table that lags the others, for example after `resume`; None if no table lags.
 
-    It continues the last batch whose end the table has reached, with that batch's carry-over.
+    It continues the last batch whose end the table has reached, with that batch's carry-over. Raises LedgerDamaged for a
+    position that no manifest explains.
     """
     if last is None:
         return None
     for entry in context.ledger.tables("live"):
-        if not is_configured(context, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
+        if not is_configured(context, entry.table) or entry.complete_to_scn is None:
+            continue
+        check_explained(context, entry, last)
+        if is_applied(entry, last):
             continue
         if (gone := lack_of_windows(context.landing.pruned, entry)) is not None:
             context.ledger.hold(entry.table, gone.as_dict())
@@ -256,6 +261,7 @@ def build_tasks(
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     is_same_incarnation = before is not None and before.resetlogs_id == resetlogs_id
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
+    histories = {} if before is None else histories_after(context, before, is_same_incarnation=is_same_incarnation)
     tasks: list[TableTask] = []
     quotes = context.landing.quotes.evidence()
     readings, known = (
@@ -296,7 +302,8 @@ def build_tasks(
             hold = wait_to_settle(table, settles, end) or hold_whole(table, settles, hold, past.derived)
         if entry.state != "held":
             hold = announce(context.pipeline, entry.table, hold)
-        task = replace(table_task(context, past, app, target, hold, at_least, names), settles_at=settles)
+        task = table_task(context, past, app, target, hold, at_least, names)
+        task = replace(task, settles_at=settles, history_at_least=histories.get(entry.table))
         if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
             task = replace(task, quarantine=replace(task.quarantine, may_write=False))
         tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
@@ -319,12 +326,33 @@ def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | N
 def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
     """Return each table's position in its Delta log after `before`, and after catch-ups that end where it ends."""
     void, found = find_superseded(context), dict[TableId, int]()
+    for name, _, done in results_after(context, before):
+        if done.position is not None and not left_alone(done) and name not in void.get(done.table, ()):
+            found[done.table] = max(done.position, found.get(done.table, done.position))
+    return found
+
+
+def histories_after(context: PipelineContext, before: BatchResult, *, is_same_incarnation: bool) -> dict[TableId, int]:
+    """Return each history's position after `before`, as `positions_after`; the least one of all after a RESETLOGS. A history
+    that somebody has let begin again since is left out."""
+    left = [(result.applied_at, done) for _, result, done in results_after(context, before) if done.history is not None]
+    again = [one for one in approvals(context, "resume") if one.policy == NEW_HISTORY] if left else []
+    found = dict[TableId, int]()
+    for applied_at, done in left:
+        if any(one.table == str(done.table) and one.at >= (applied_at or "") for one in again):
+            continue
+        position = (done.history.position or 0) if is_same_incarnation and done.history is not None else 0
+        found[done.table] = max(position, found.get(done.table, position))
+    return found
+
+
+def results_after(context: PipelineContext, before: BatchResult) -> Iterator[tuple[str, BatchResult, TableResult]]:
+    """Yield what `before`, and catch-ups that end where it ends, have done to each table."""
     for name in names_from(context, before.end_position):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
-            if done.position is not None and not left_alone(done) and name not in void.get(done.table, ()):
-                found[done.table] = max(done.position, found.get(done.table, done.position))
-    return found
+            assert result is not None
+            yield name, result, done
 
 
 def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:

@@ -13,7 +13,7 @@ class Approval:
     """`at_scn` is the SCN before which the table had stopped, or of the DDL; `thread` and `rs_id` tell apart DDLs at one SCN.
     `policy` is the setting of `on_ddl` that held the table.
 
-    resume      continue a held table from its own position
+    resume      continue a held table from its own position; `policy` is `history` where its history may begin again
     ddl         treat one DDL statement as `choice` says: a value of the policy, or `ignore`
     resnapshot  read the table again, as the policy says; `by` is the file that declares it
     repair      read rows that differ again; `policy` is what found them, `choice` their number

@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
-from redolake.errors import FormatTooNew, LandingDamaged
+from redolake.errors import FormatTooNew, LandingDamaged, LedgerDamaged, rebuild_cure
 
 T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
@@ -89,8 +89,25 @@ def decode_one_of(kinds: Sequence[type[Any]], text: bytes | str, file: str) -> A
     raise FormatTooNew(f"contains a {body.get('record')!r}, which this Redolake does not know", cure=NEWER, file=file)
 
 
+class LedgerBody(dict[str, Any]):
+    """A JSON object of the ledger; `place` is the table and the column of its cell."""
+
+    def __init__(self, body: Mapping[str, Any], place: str) -> None:
+        super().__init__(body)
+        self.place = place
+
+
 def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
-    """Read a record from its JSON object. Raises as `decode` does."""
+    """Read a record from its JSON object. Raises as `decode` does, and LedgerDamaged for one of the ledger."""
+    try:
+        return _from_body(kind, body, file)
+    except LandingDamaged as error:
+        if isinstance(body, LedgerBody):
+            raise LedgerDamaged(f"{body.place}: {error.what} ({file})", cure=rebuild_cure(), place=body.place) from error
+        raise
+
+
+def _from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
     if body.get("record") != noun_of(kind):
         raise LandingDamaged(f"is not a {noun_of(kind)}", cure=DAMAGED, path=file)
     found, known = body.get("format"), format_of(kind)

@@ -152,6 +152,7 @@ FORMS = {
             "Mend",
             "Tables",
             "DDL",
+            "New history",
             "Keys",
             "Copy",
             "Undo",

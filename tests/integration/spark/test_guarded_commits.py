@@ -32,6 +32,7 @@ from redolake.values.canonical import HashPlan
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, update
 from tests.integration.spark.specs import ID, TABLE, V, batch_spec, contents, loaded, snapshot_spec, task, version
+from tests.integration.spark.table_with_ddl import with_ddl
 from tests.references.delta_table import latest_version
 
 pytestmark = pytest.mark.spark
@@ -69,6 +70,15 @@ def batch_with_history(given: Given, may_commit: Callable[[], None]) -> Any:
     return run_batch(given.spark, batch_spec(given.folder, [window], [mine]), may_commit=may_commit).tables[0]
 
 
+def batch_with_ddl(given: Given, may_commit: Callable[[], None]) -> Any:
+    """Follow DDL before the first change: the first commit is one of the DDL."""
+    ddl = with_ddl(given.folder)
+    rows = committed(20, 70, (1, """insert into "SHOP"."T"("ID","N","D") values ('9','1',NULL);""", "R9"))
+    return run_batch(
+        given.spark, batch_spec(given.folder, [land(given.folder / "w", 10, 100, rows)], [ddl]), may_commit=may_commit
+    ).tables[0]
+
+
 def load(given: Given, may_commit: Callable[[], None]) -> Any:
     return run_snapshot(given.spark, snapshot_spec(given.folder, given.mine, 50, ROWS[:1]), may_commit=may_commit).tables[0]
 
@@ -101,7 +111,7 @@ def filled(given: Given, may_commit: Callable[[], None]) -> Any:
     return run_filling(given.spark, spec, may_commit)
 
 
-WAYS = {one.__name__: one for one in (batch, batch_with_history, load, swap, repaired, filled)}
+WAYS = {one.__name__: one for one in (batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled)}
 BEFORE = {"load": 2, "batch_with_history": 1}  # which question is the one right before the commit, if not the first
 
 

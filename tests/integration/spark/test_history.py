@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ from hypothesis import strategies as st
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.history import compare_history
 from redolake.config.union_views import UnionView
+from redolake.errors import LakeDamaged
 from redolake.job.batch import run_batch
+from redolake.job.comparison import compare_with_history
 from redolake.job.history_prune import older_history, shorten_history
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import TableTask
@@ -95,6 +100,52 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
     assert compare_history(spark, compared, str(mine.history)) == ProvedHistory()
     for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
         assert as_of(mine, scn) == history.truth(scn), scn
+
+
+HISTORY_DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
+    "its folder is gone": (lambda folder, older: shutil.rmtree(folder), "TableSetBack"),
+    "its log is gone": (lambda folder, older: shutil.rmtree(folder / "_delta_log"), "TableSetBack"),
+    "an older copy was put back": (lambda folder, older: (shutil.rmtree(folder), older.rename(folder)), "TableSetBack"),
+    "its newest commit is cut": (lambda folder, older: max(folder.glob("_delta_log/0*.json")).write_text("{"), "LakeDamaged"),
+    "a commit is gone": (lambda folder, older: (folder / "_delta_log" / f"{1:020}.json").unlink(), "LakeDamaged"),
+}
+
+
+@pytest.mark.parametrize("damage", HISTORY_DAMAGES)
+def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(spark: Any, tmp_path: Path, damage: str) -> None:
+    mine = with_history(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
+    for number, (start, old, new) in enumerate(((10, "a", "b"), (100, "b", "c"))):
+        window = land(tmp_path / f"w{number}", start, start + 90, committed(number * 10, start + 5, (3, update(1, old, new))))
+        (done,) = run_batch(spark, batch_spec(tmp_path / str(number), [window], [mine])).tables
+        if number == 0:
+            shutil.copytree(str(mine.history), tmp_path / "older")
+    assert done.history is not None
+    change, code = HISTORY_DAMAGES[damage]
+    change(Path(str(mine.history)), tmp_path / "older")
+    held = replace(mine, history_at_least=done.history.position)
+    next_one = land(tmp_path / "w3", 190, 300, committed(50, 195, (3, update(1, "c", "d"))))
+
+    (found,) = run_batch(spark, batch_spec(tmp_path / "3", [next_one], [held])).tables
+
+    assert (found.state, (found.error or {}).get("code"), contents(mine)) == ("held", code, {1: "c"})
+    cure = str((found.error or {})["cure"])
+    assert "`redolake history rebuild SHOP.T --execute`" in cure
+    assert "`redolake resume SHOP.T --new-history --reason WHY`" in cure
+    assert (found.error or {})["where"]["path"].startswith(str(mine.history))
+
+
+def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Path) -> None:
+    mine = with_history(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"))))
+    run_batch(spark, batch_spec(tmp_path, [window], [mine]))
+    for file in Path(str(mine.history)).glob("*.parquet"):
+        file.unlink()
+    compared = CompareTask(mine.table, mine.target, mine.versions[0], (), 99, latest_version(mine.target), app_id=mine.app_id)
+
+    with pytest.raises(LakeDamaged, match="could not read a file of the history"):
+        compare_with_history(spark, compared, str(mine.history))
 
 
 def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path) -> None:

@@ -100,15 +100,14 @@ def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, t
     assert {row["ID"]: str(row["V"]) for row in delta_rows(mine.target)} == {1: "2026-01-02 03:04:05"}
 
 
-@pytest.mark.parametrize("point", ["snapshot's log removed", "snapshot removed"])
-def test_a_damaged_table_is_removed_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path, point: str) -> None:
+def test_a_damaged_log_is_put_aside_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
     Path(mine.target, "_delta_log", f"{0:020}.json").write_text("{")
     again = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
 
     refused = run_snapshot(spark, again).tables[0]
-    with killed_at(point):
+    with killed_at("snapshot's log put aside"):
         run_snapshot(spark, replace(again, replace=True))
     loaded = run_snapshot(spark, replace(again, replace=True)).tables[0]
 

@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 
 from redolake.context import open_context
-from redolake.errors import LedgerDamaged, RedolakeError
+from redolake.errors import LandingConflict, LedgerDamaged, RedolakeError
 from redolake.ledger import tables as t
+from redolake.ledger.base import value_errors
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import catch_up, next_batch
+from redolake.records.codec import to_body
+from redolake.records.shown_facts import HistoryFact
+from redolake.steps.checks.doctor import run_doctor
 from redolake.steps.shared.status import read_status
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
@@ -24,7 +28,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "INTEGER": (2, "nonsense"),
     "VARCHAR": ("nonsense", b"\xff"),
     "TEXT": ("nonsense", 7),
-    "JSON": ("{}", "[]", "{"),
+    "JSON": ("[]", "{", "null", '{"other": 1}', '{"code": 5, "what": [], "error": {"a": 1}}'),
     "DATETIME": ("nonsense",),
 }
 
@@ -59,6 +63,9 @@ def ledger(on_disk: PipelineOnDisk) -> Path:
         reconcile_ledger(context)
         on_disk.window(200, 300)
         reconcile_ledger(context)
+        lost = {"code": "RedoLost", "what": "a log is gone", "where": {}, "cure": "restore it"}
+        context.ledger.record_loss(lost, step="plan", position={"resetlogs_id": 11, "scn": 300})
+        context.ledger.record_facts({("history", str(ORDERS)): to_body(HistoryFact(1, 199, 100, "it begins", 5))})
     (file,) = on_disk.folder.rglob("*.db")
     return file
 
@@ -72,11 +79,16 @@ def test_no_wrong_cell_ends_in_an_untyped_error_or_passes_over_a_table(on_disk: 
         shutil.copy(kept, ledger)
         if not put(ledger, cell):
             continue
-        for name, read in (("status", lambda: read_status(on_disk.pipeline)), ("run", lambda: run(on_disk))):
+        for name, read in (
+            ("status", lambda: read_status(on_disk.pipeline)),
+            ("doctor", lambda: run_doctor(on_disk.pipeline)),
+            ("run", lambda: run(on_disk)),
+        ):
             try:
                 read()
-            except RedolakeError:
-                continue
+            except RedolakeError as error:
+                if isinstance(error, LandingConflict):
+                    wrong.append(f"{name} {cell}: blames a file of the landing: {error}"[:300])
             except AssertionError as passed:
                 wrong.append(f"{name} {cell}: {passed}")
             except Exception as error:
@@ -109,3 +121,38 @@ def test_a_position_that_no_manifest_explains_is_damage_whose_cure_is_the_rebuil
         for file in ledger.parent.glob(f"{ledger.name}*"):
             file.unlink()
         run(on_disk)
+
+
+def test_a_position_of_another_window_is_damage_that_the_manifests_show(on_disk: PipelineOnDisk, ledger: Path) -> None:
+    """The table is held in the second window and was resumed; the third is applied to others, the fourth has landed."""
+    second, third = on_disk.window(300, 400), on_disk.window(400, 500)
+    on_disk.window(500, 600)
+    with open_context(on_disk.pipeline) as context:
+        (first,) = context.landing.windows.each(["0000000011-00000000000000000200-00000000000000000300"])
+    on_disk.batch(first)
+    on_disk.batch(second, state="held", complete_to=350)
+    on_disk.batch(third, state="held", complete_to=350)
+    with open_context(on_disk.pipeline) as context:
+        reconcile_ledger(context)
+        context.ledger.release(ORDERS)
+    run(on_disk)  # as it is
+    for scn in (499, 399, 450, 550):  # 350 is right
+        assert put(ledger, ("redolake_tables", "complete_to_scn", 1, scn))
+        with pytest.raises(
+            LedgerDamaged, match=r"no batch and no load has brought it there|and the landing ends at"
+        ) as damaged:
+            run(on_disk)
+        said = [found.what for found in run_doctor(on_disk.pipeline) if found.subject == "shop.ledger"]
+        assert said == [damaged.value.what]
+        assert (str(ORDERS) in damaged.value.what, str(scn) in damaged.value.what) == (True, True)
+    for scn in (120, 199, 299):  # where it has been before: what it has already is passed over
+        assert put(ledger, ("redolake_tables", "complete_to_scn", 1, scn))
+        run(on_disk)
+
+
+def test_a_fault_of_ours_is_no_damage_of_the_ledger(on_disk: PipelineOnDisk, ledger: Path) -> None:
+    with open_context(on_disk.pipeline) as context:
+        with pytest.raises(ValueError, match="ours"), value_errors(context.ledger._engine):
+            raise ValueError("ours")
+        with pytest.raises(ValueError, match="no move"):
+            context.ledger.move_table(ORDERS, ["live"], "new")

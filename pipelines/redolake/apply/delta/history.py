@@ -28,7 +28,7 @@ from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.types import parse_type
-from redolake.errors import SchemaConflict
+from redolake.errors import LakeDamaged, SchemaConflict, TableSetBack
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
@@ -90,6 +90,26 @@ class DeltaHistory(DeltaTable):
 
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
         super().__init__(spark, path, base_id)
+
+    def log_error(self, path: str, what: str) -> LakeDamaged:
+        owner = Owner.of(self.base_id)
+        what, cure = f"the Delta log of the history is damaged: {what}", "restore the file from a copy"
+        return LakeDamaged(what, cure=cure if owner is None else cure_of(owner.table, self.path), path=path)
+
+    def check_not_set_back(self, task: TableTask) -> None:
+        """Raise TableSetBack when the history lacks what batches have appended, so that an epoch would begin without a word;
+        LakeDamaged for a log that cannot be read."""
+        epoch = newest_epoch(self.log)
+        position = -1 if epoch is None or epoch.reached.position is None else epoch.reached.position
+        if task.history_at_least is None or position >= task.history_at_least:
+            return
+        what = "is gone" if epoch is None else f"holds commits up to SCN {position}: it is an older copy"
+        raise TableSetBack(
+            f"the history of the table, which held commits up to SCN {task.history_at_least}, {what}",
+            cure=cure_of(task.table, self.path),
+            table=task.table,
+            path=self.path,
+        )
 
     def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
         """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
@@ -270,6 +290,15 @@ class DeltaHistory(DeltaTable):
     def run(self, context: ApplyContext, task: TableTask, alteration: str) -> None:
         with commit(self, self.terms(context, task), self.tag(context, task), "history's columns") as writer:
             writer.run(f"ALTER TABLE {table_at(self.path)} {alteration}")
+
+
+def cure_of(table: object, path: str) -> str:
+    """Return what mends the history at `path`, if it is gone or cannot be read."""
+    return (
+        f"put {path} back from a copy and run `redolake resume {table}`. Without a copy, move away what is left of it, and run "
+        f"`redolake history rebuild {table} --execute`, then `redolake resume {table}`; or let it begin again with the rows of "
+        f"now: `redolake resume {table} --new-history --reason WHY`"
+    )
 
 
 def fields_of(table: DeltaTable) -> list[T.StructField]:

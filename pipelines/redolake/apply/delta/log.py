@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,19 @@ CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f
 LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
+
+
+Damage = Callable[[str, str], LakeDamaged]  # the error of a damaged log, by the file and what is wrong with it
+# What is read of an action: one that has something else there is damaged.
+FORMS: dict[str, dict[str, tuple[type, ...]]] = {
+    "txn": {"appId": (str,), "version": (int,)},
+    "metaData": {
+        "schemaString": (str, type(None)),
+        "configuration": (dict, type(None)),
+        "partitionColumns": (list, type(None)),
+    },
+    "protocol": {"readerFeatures": (list, type(None)), "writerFeatures": (list, type(None))},
+}
 
 
 def load_id(app_id: str, replaced: int | None, token: str) -> str:
@@ -58,7 +71,9 @@ def _load_number(load: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DeltaLog:
-    """One listing of the log: the newest complete checkpoint, the commits after it in order, and older commits still there."""
+    """One listing of the log: the newest complete checkpoint, the commits after it in order, and older commits still there.
+
+    Each reading raises `damage` for a file that cannot be read. With `skips`, such a file counts as absent."""
 
     filesystem: Any
     folder: str
@@ -66,6 +81,8 @@ class DeltaLog:
     older: tuple[tuple[int, str], ...]
     commits: tuple[tuple[int, str], ...]
     version: int
+    damage: Damage
+    skips: bool = False
     known: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # what was read already
 
     def last_txn(self, app_id: str) -> int | None:
@@ -152,7 +169,13 @@ class DeltaLog:
 
     def schema(self) -> Any:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""
-        return json.loads(self._last("metadata", "metaData")["schemaString"])
+        try:
+            found = json.loads(self._last("metadata", "metaData")["schemaString"])
+            if isinstance(found, dict):
+                return found
+        except (KeyError, TypeError, ValueError):
+            pass
+        raise self.damage(self.folder, "the table's schema cannot be read")
 
     def properties(self) -> dict[str, str]:
         """Return the table's properties, of Delta and others."""
@@ -195,9 +218,11 @@ class DeltaLog:
     def _checksum(self) -> dict[str, Any]:
         if "checksum" not in self.known:
             try:
-                self.known["checksum"] = dict(json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc")))
+                found = json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc"))
             except (FileNotFoundError, ValueError):
-                self.known["checksum"] = {}
+                found = None
+            parts = {"metaData": found.get("metadata"), "protocol": found.get("protocol")} if isinstance(found, dict) else {}
+            self.known["checksum"] = found if all(map(_has_form, parts, parts.values())) and parts else {}
         return self.known["checksum"]
 
     def _last(self, in_checksum: str, kind: str) -> dict[str, Any]:
@@ -213,8 +238,21 @@ class DeltaLog:
                     return dict(action[kind])
         found = next((found for part in self.checkpoint for found in self._checkpoint_actions(part, kind)), None)
         if found is None:
-            raise log_damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
+            raise self.damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
         return found
+
+    def files(self) -> list[str]:
+        """Return the paths of the table's data files as the log has them, the oldest first; not those in sidecars."""
+        found = dict[str, int]()
+        for add in (
+            add for part in self.checkpoint for add in self._checkpoint_actions(part, "add", "path", "modificationTime")
+        ):
+            found[add["path"]] = int(add["modificationTime"] or 0)
+        for action in (action for _, commit in self.commits for action in self._actions(commit)):
+            if "add" in action:
+                found[action["add"]["path"]] = int(action["add"].get("modificationTime") or 0)
+            found.pop(str(action.get("remove", {}).get("path")), None)
+        return sorted(found, key=lambda path: found[path])
 
     def foreign_writes(self, own: str) -> list[tuple[int, str]]:
         """Return version and operation of the commits of others that changed rows and that we have not seen, the oldest first:
@@ -266,38 +304,59 @@ class DeltaLog:
             return False
         return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
 
-    def _checkpoint_actions(self, part: str, kind: str) -> Iterator[dict[str, Any]]:
+    def _checkpoint_actions(self, part: str, kind: str, *fields: str) -> Iterator[dict[str, Any]]:
+        """Yield the actions of a kind, with all fields or some."""
         if part.endswith(".json"):
             yield from (action[kind] for action in self._actions(part) if kind in action)
             return
         try:
             with self.filesystem.open(part, "rb") as file:
-                rows = pq.ParquetFile(file, page_checksum_verification=True).read(columns=[kind]).column(kind).to_pylist()
+                rows = pq.ParquetFile(file, page_checksum_verification=True).read(
+                    columns=[*(f"{kind}.{name}" for name in fields)] or [kind]
+                )
+                rows = rows.column(kind).to_pylist()
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file
-            raise log_damage(part, f"a checkpoint cannot be read: {error}") from error
+            if self.skips:
+                return
+            raise self.damage(part, f"a checkpoint cannot be read: {error}") from error
         yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
         try:
             actions = [from_json(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
         except ValueError as error:
-            raise log_damage(file, f"a commit cannot be read: {error}") from error
-        if not actions or not all(isinstance(action, dict) for action in actions):
-            raise log_damage(file, "a commit is empty, or has other contents")
-        return actions
+            what = f"a commit cannot be read: {error}"
+        else:
+            if actions and all(isinstance(action, dict) and all(map(_has_form, action, action.values())) for action in actions):
+                return [{kind: value for kind, value in action.items() if value is not None} for action in actions]
+            what = "a commit is empty, or has other contents"
+        if self.skips:
+            return []
+        raise self.damage(file, what)
 
 
-def log_damage(path: str, what: str) -> LakeDamaged:
-    cure = "restore the file from a copy and resume the table, or run `redolake snapshot OWNER.TABLE --replace`"
-    return LakeDamaged(f"the Delta log is damaged: {what}", cure=cure, path=path)
+def _has_form(kind: str, value: object) -> bool:
+    """Return whether an action has what is read of it."""
+    if value is None or not isinstance(value, dict):
+        return value is None
+    return all(type(value.get(name)) in wanted for name, wanted in FORMS.get(kind, {}).items())
+
+
+def damage_of_file(path: str, what: str) -> LakeDamaged:
+    """Return the error of a log of which nobody has said whose it is."""
+    return LakeDamaged(f"the Delta log is damaged: {what}", cure="restore the file from a copy", path=path)
 
 
 def our_metadata(action: dict[str, Any]) -> dict[str, Any]:
     """Return the user metadata in a commit of ours, empty for any other action."""
     text = str(action.get("commitInfo", {}).get("userMetadata"))
-    return dict(json.loads(text)["redolake"]) if text.startswith(OURS) else {}
+    try:
+        found = json.loads(text)["redolake"] if text.startswith(OURS) else None
+    except ValueError:
+        found = None  # anybody may write there what he likes
+    return found if isinstance(found, dict) else {}
 
 
 def _app_of(action: dict[str, Any]) -> str:
@@ -305,15 +364,12 @@ def _app_of(action: dict[str, Any]) -> str:
     return str(action.get("txn", {}).get("appId") or our_metadata(action).get("app") or "")
 
 
-def read_log(path: str) -> DeltaLog | None:
-    """List the log of the table at `path`; return None when no Delta table is there."""
-    filesystem, root = open_filesystem(path)
-    folder = f"{root}/_delta_log"
-    try:
-        names = [str(name).rpartition("/")[2] for name in filesystem.ls(folder, detail=False, refresh=True)]
-    except FileNotFoundError:
+def read_log(path: str, damage: Damage = damage_of_file) -> DeltaLog | None:
+    """List the log of the table at `path`; return None when no Delta table is there. Raise `damage` where files are lacking."""
+    found = _list_log(path, damage)
+    if found is None:
         return None
-    commits = sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
+    filesystem, folder, names, commits = found
     checkpoint, parts = _newest_checkpoint(names)
     older = tuple((version, f"{folder}/{name}") for version, name in commits if version <= checkpoint)
     newer = tuple((version, f"{folder}/{name}") for version, name in commits if version > checkpoint)
@@ -321,8 +377,35 @@ def read_log(path: str) -> DeltaLog | None:
         return None
     last = checkpoint + len(newer)
     if [version for version, _ in newer] != list(range(checkpoint + 1, last + 1)):
-        raise log_damage(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
-    return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last)
+        raise damage(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
+    if not commits:
+        raise damage(folder, f"there is a checkpoint of version {checkpoint}, and no commit")
+    return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last, damage)
+
+
+def readable_log(path: str) -> DeltaLog | None:
+    """Return what can be read of a damaged log: it may say whose the table is."""
+    found = _list_log(path, damage_of_file)
+    if found is None:
+        return None
+    filesystem, folder, names, commits = found
+    checkpoints = tuple(f"{folder}/{name}" for name in sorted(filter(CHECKPOINT.fullmatch, names), reverse=True))
+    version = max((int(name[:20]) for name in names if name[:20].isdigit()), default=-1)
+    numbered = tuple((number, f"{folder}/{name}") for number, name in commits)
+    return DeltaLog(filesystem, folder, checkpoints, (), numbered, version, damage_of_file, skips=True)
+
+
+def _list_log(path: str, damage: Damage) -> tuple[Any, str, list[str], list[tuple[int, str]]] | None:
+    """Return the file system, the folder of the log, the names in it, and the commits among them with their versions."""
+    filesystem, root = open_filesystem(path)
+    folder = f"{root}/_delta_log"
+    try:
+        names = [str(name).rpartition("/")[2] for name in filesystem.ls(folder, detail=False, refresh=True)]
+    except FileNotFoundError:
+        return None
+    if names == ["_delta_log"]:
+        raise damage(folder, "it is a file")
+    return filesystem, folder, names, sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
 
 
 def position_of(path: str, app_id: str) -> int | None:

@@ -9,8 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from redolake.apply.delta.log import DeltaLog, load_in, read_log
+from redolake.apply.delta.log import DeltaLog, damage_of_file, load_in, read_log
+from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.schema import columns_of
+from redolake.apply.spark.lake_damage import log_damage
 from redolake.apply.target import TargetColumn
 from redolake.errors import LakeDamaged
 
@@ -28,14 +30,19 @@ class DeltaTable:
 
     def see_others(self) -> None:
         """Refresh if there are commits that have not been read."""
-        log = read_log(self.path)
+        log = read_log(self.path, self.log_error)
         if self.version != (None if log is None else log.version):
             self.refresh()
             self.log = log
 
     @cached_property
     def log(self) -> DeltaLog | None:
-        return read_log(self.path)
+        return read_log(self.path, self.log_error)
+
+    def log_error(self, path: str, what: str) -> LakeDamaged:
+        """Return the error of a file of the log that cannot be read."""
+        owner = Owner.of(self.base_id)
+        return damage_of_file(path, what) if owner is None else log_damage(owner.table, path, what)
 
     def damage(self) -> LakeDamaged | None:
         """Return why the log cannot be read; None if it can, or is not there."""

@@ -79,7 +79,7 @@ def held_error(table: TableId, path: str, surprise: Exception, mapping: TableMap
     if failed is not None:
         return failed.as_dict()
     refused = refusal(table, path, surprise)
-    return unforeseen_error(table, surprise) if refused is None else refused.as_dict()
+    return unforeseen_error(table, path, surprise) if refused is None else refused.as_dict()
 
 
 def mapping_failure(table: TableId, surprise: Exception, mapping: TableMapping | None) -> MappingFailed | None:
@@ -121,9 +121,9 @@ def without_row(message: str) -> str:
     return text[:300].rstrip(". ")
 
 
-def unforeseen_error(table: TableId, surprise: Exception) -> dict[str, Any]:
+def unforeseen_error(table: TableId, path: str, surprise: Exception) -> dict[str, Any]:
     """Return the error with which an unforeseen failure holds the table."""
-    damage = table_damage(table, surprise)
+    damage = table_damage(table, path, surprise)
     if damage is not None:
         return damage.as_dict()
     return {

@@ -12,6 +12,11 @@ SIGNS = re.compile(
     r"FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFoundException|DELTA_FILE_NOT_FOUND|is not a Parquet file|"
     r"ParquetDecodingException|could not verify page|CORRUPT_FILES|MalformedInputException"
 )
+# Delta's conditions for a log that it cannot make a table of. Their texts need not name a file.
+OF_LOG = re.compile(
+    r"DELTA_(?:NO_COMMITS_FOUND|STATE_RECOVER_ERROR|TRUNCATED_TRANSACTION_LOG|VERSIONS_NOT_CONTIGUOUS|LOG_FILE_NOT_FOUND\b|"
+    r"MISSING_PART_FILES|METADATA_ABSENT\b|TXN_LOG_FAILED_INTEGRITY|UNRECOGNIZED_FILE_ACTION|UNRECOGNIZED_LOGFILE)"
+)
 FILE = re.compile(r"[^\s'\"]+\.(?:parquet|json|bin)\b")
 
 
@@ -23,14 +28,23 @@ def damaged_file(surprise: Exception) -> str | None:
     return None if file is None else file[0]
 
 
-def table_damage(table: TableId, surprise: Exception) -> LakeDamaged | LandingDamaged | None:
-    """Return the error of a table, a file of whose data, or of its redo, could not be read."""
+def table_damage(table: TableId, path: str, surprise: Exception) -> LakeDamaged | LandingDamaged | None:
+    """Return the error of a table at `path`, whose log, or a file of whose data or redo, could not be read."""
     file = damaged_file(surprise)
     if file is None:
-        return None
+        condition = OF_LOG.search(str(surprise))
+        return None if condition is None else lake_damage(table, path, f"Spark cannot read the Delta log: {condition[0]}")
     if re.search(r"/(?:redo|reread|before|whole|part)-[^/]*\.parquet$|/carry[-/]", file) and "-c000" not in file:
         cure = f"restore it, or mine its window again (`redolake remine WINDOW --replace`); then `redolake resume {table}`"
         return LandingDamaged("Spark could not read a file of the landing", cure=cure, path=file, table=table)
+    return lake_damage(table, file, "Spark could not read a file of the Delta table: it is gone or damaged")
+
+
+def lake_damage(table: object, path: str, what: str) -> LakeDamaged:
+    """Return the error of a Delta table that a load mends."""
     cure = f"run `redolake snapshot {table} --replace`; or restore the file from a copy and run `redolake resume {table}`"
-    what = "Spark could not read a file of the Delta table: it is gone or damaged"
-    return LakeDamaged(what, cure=cure, path=file, table=table)
+    return LakeDamaged(what, cure=cure, path=path, table=table)
+
+
+def log_damage(table: object, path: str, what: str) -> LakeDamaged:
+    return lake_damage(table, path, f"the Delta log is damaged: {what}")

@@ -113,6 +113,7 @@ class TableTask:
     whole: tuple[WholeFile, ...] = ()
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     history: str | None = None  # the folder of its history, if it has one
+    history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`
     deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
     quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
 
@@ -162,7 +163,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 12
+    FORMAT: ClassVar[int] = 13
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -12,7 +12,7 @@ from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, repor
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
-from redolake.reconcile.approvals import record_approval
+from redolake.reconcile.approvals import NEW_HISTORY, record_approval
 from redolake.reconcile.batches import attempt_of, find_superseded
 from redolake.reconcile.dropped_transactions import record_drops
 from redolake.reconcile.holds import NOT_LOADED
@@ -154,17 +154,23 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
     return Finding(str(table), what, str(known.get("cure", "")))
 
 
-def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reason: str = "") -> tuple[str, ...]:
-    """Release held tables, as `by` decided; the next apply catches each up from its own position.
+def resume_tables(
+    pipeline: Pipeline, tables: Sequence[str], by: str = "", reason: str = "", *, new_history: bool = False
+) -> tuple[str, ...]:
+    """Release held tables, as `by` decided; the next apply catches each up from its own position. With `new_history`, the
+    histories of the tables begin again if they are gone.
 
-    Raises Terminal for a table not held."""
+    Raises Terminal for a table not held; a new history needs a reason."""
+    if new_history:
+        check_reason("to let a history begin again", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         resumed = []
         for table in named_tables(context, tables):
             check_contents(context, table)
             entry = held_entry(context, table)
-            record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip())
+            policy = NEW_HISTORY if new_history else ""
+            record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip(), policy=policy)
             context.ledger.release(table)
             resumed.append(str(table))
         return tuple(resumed)

@@ -44,6 +44,7 @@ from redolake.steps.checks.mapping_findings import (
     mapping_findings,
     places_of_names,
 )
+from redolake.steps.checks.old_timestamps import old_timestamps
 from redolake.steps.checks.running_stream import known_tables, replicator_findings
 from redolake.steps.checks.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
 from redolake.steps.checks.validation import place_findings
@@ -94,7 +95,7 @@ def checked_tables(
 ) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
-    findings = [*place_findings(pipeline), *neighbour_keys(pipeline)]
+    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline)]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import redolake
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_to_read
-from redolake.errors import ConfigurationError, Finding, FolderTaken, RedolakeError, SparkLost
+from redolake.errors import ConfigurationError, Finding, FolderTaken, LedgerDamaged, RedolakeError, SparkLost
 from redolake.host import crash
 from redolake.host.arrow_check import arrow_findings
 from redolake.host.connect_token import TOKEN, is_loopback
@@ -25,6 +25,7 @@ from redolake.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.ledger import Ledger, ledger_version, open_ledger
+from redolake.reconcile.ledger import check_explained, last_batch
 from redolake.records.codec import decode, from_body
 from redolake.records.lakes import LakeMark
 from redolake.records.readers import NOT_PROVED, is_received
@@ -142,13 +143,26 @@ def ledger_findings(pipeline: Pipeline) -> list[Finding]:
             return [Finding(subject, what, cure, "warning")]
         ledger = open_ledger(ledger_url(pipeline), pipeline.name)
         try:
-            return settings_findings(pipeline, ledger)
+            return [*settings_findings(pipeline, ledger), *positions_findings(pipeline)]
         finally:
             ledger.close()
     except ConfigurationError as error:
         return list(error.findings)
     except RedolakeError as error:
         return [Finding(subject, error.what, error.cure)]
+
+
+def positions_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check that a batch or a load has left each live table where the ledger says. What cannot be read is another's finding."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        last = last_batch(context)
+        try:
+            for entry in context.ledger.tables("live"):
+                if last is not None and entry.complete_to_scn is not None:
+                    check_explained(context, entry, last)
+        except LedgerDamaged as error:
+            return [Finding(f"{pipeline.name}.ledger", error.what, error.cure)]
+    return []
 
 
 def crowded_findings(pipeline: Pipeline) -> list[Finding]:

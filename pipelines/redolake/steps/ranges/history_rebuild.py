@@ -143,7 +143,8 @@ class Rebuild:
     def redirect(self, context: PipelineContext, spec: BatchSpec) -> BatchSpec:
         path = context.pipeline.table(self.table).path
         tasks = tuple(
-            replace(task, target=f"{self.copies}/{path}", history=f"{self.copies}/_history/{path}") for task in spec.tables
+            replace(task, target=f"{self.copies}/{path}", history=f"{self.copies}/_history/{path}", history_at_least=None)
+            for task in spec.tables
         )
         return replace(spec, tables=tasks, manifest=f"{spec.manifest.removesuffix('.json')}-{self.batches}.json")
 
