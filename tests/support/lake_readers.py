@@ -117,6 +117,10 @@ class Reader:
     def as_of(self, path: str, moment: datetime) -> list[Row]:
         raise NotImplementedError
 
+    def feed(self, path: str, first: int, last: int) -> list[Row]:
+        """Return the change data feed of the versions from `first` to `last`."""
+        raise NotImplementedError
+
     @property
     def version(self) -> str:
         return version(self.package)
@@ -136,6 +140,10 @@ class DeltaRsArrow(Reader):
         table = DeltaTable(path)
         table.load_as_version(moment)
         return table.to_pyarrow_table().to_pylist()
+
+    def feed(self, path: str, first: int, last: int) -> list[Row]:
+        reader = DeltaTable(path).load_cdf(starting_version=first, ending_version=last)
+        return pa.table(reader.read_all()).to_pylist()
 
 
 def arrow_filter(condition: Condition) -> Any:
@@ -195,6 +203,9 @@ class Pandas(DeltaRsArrow):
         return {int(n) for n in frame[chosen.fillna(False)]["ID"]}
 
     def as_of(self, path: str, moment: datetime) -> list[Row]:
+        raise NotImplementedError
+
+    def feed(self, path: str, first: int, last: int) -> list[Row]:
         raise NotImplementedError
 
 
@@ -315,6 +326,14 @@ class KernelRust(Reader):
         scan = kernel.ScanBuilder(kernel.Table(url).snapshot(interface)).build()
         return scan.execute(interface).read_all()
 
+    def feed(self, path: str, first: int, last: int) -> list[Row]:
+        import delta_kernel_rust_sharing_wrapper as kernel
+
+        url = f"{Path(path).as_uri()}/"
+        interface = kernel.PythonInterface(url)
+        scan = kernel.TableChangesScanBuilder(kernel.Table(url), interface, first, last).build()
+        return scan.execute(interface).read_all().to_pylist()
+
 
 class Spark(Reader):
     package = "pyspark"
@@ -338,6 +357,14 @@ class Spark(Reader):
         for n, id_ in self.session.sql(" UNION ALL ".join(each)).collect():
             found[n].add(id_)
         return found
+
+    def as_of(self, path: str, moment: datetime) -> list[Row]:
+        text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")  # the session's zone is UTC
+        return self.session.read.format("delta").option("timestampAsOf", text).load(path).toArrow().to_pylist()
+
+    def feed(self, path: str, first: int, last: int) -> list[Row]:
+        reader = self.session.read.format("delta").option("readChangeFeed", "true")
+        return reader.option("startingVersion", first).option("endingVersion", last).load(path).toArrow().to_pylist()
 
     def literal(self, value: Any, type_: str) -> str:
         if type_ == "binary":

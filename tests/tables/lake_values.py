@@ -69,7 +69,7 @@ COLUMNS = (
         number(38, 10),
         pa.decimal128(38, 10),
         "decimal(38,10)",
-        (PART.copy_negate(), *decimals("1e-10", "0.5", "12345678901234567.8901234567"), PART),
+        (PART.copy_negate(), *decimals("0", "1e-10", "0.5", "12345678901234567.8901234567"), PART),
         in_path=False,
     ),
     LakeValues(

@@ -5,9 +5,11 @@ A cell is right where the reader shows the value that Redolake means, or finds e
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +37,24 @@ SHORT = 24  # characters of a value in a question
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A table in one state: what it is called on the page, its columns with values, and the rows that it has no more."""
+    """A table in one state: what it is called on the page, its columns with values, and the rows that it has no more. `loaded`
+    are the columns that it was loaded with, which say how many rows it has."""
 
     name: str
     path: str
     columns: Sequence[LakeValues]
     gone: frozenset[int] = frozenset()
+    loaded: Sequence[LakeValues] = COLUMNS
 
     def rows(self, column: LakeValues) -> dict[int, Any]:
         """Return the column's value in each row, by the row's number; all columns have NULL in the last one."""
-        most = max(len(each.values) for each in self.columns)
         values = dict(enumerate(column.meanings))
-        return {n: values.get(n) for n in range(most + 1) if n not in self.gone}
+        return {n: values.get(n) for n in range(rows_of(self.loaded)) if n not in self.gone}
+
+
+def rows_of(columns: Sequence[LakeValues]) -> int:
+    """Return how many rows a table is loaded with: one for each value, and one of NULLs."""
+    return max(len(column.values) for column in columns) + 1
 
 
 class Lake:
@@ -62,8 +70,7 @@ class Lake:
         rules = {n: c.rule for n, c in enumerate(columns, 2) if c.rule is not None}
         mine: TableTask = task(self.folder, table, self.loaded, versions=(version(table, 0, known, self.loaded),))
         schema = pa.schema([("ID", pa.decimal128(10, 0)), *((c.name, c.file) for c in columns)])
-        most = max(len(c.values) for c in columns)
-        rows = [{"ID": n, **{c.name: c.values[n] for c in columns if n < len(c.values)}} for n in range(most + 1)]
+        rows = [{"ID": n, **{c.name: c.values[n] for c in columns if n < len(c.values)}} for n in range(rows_of(columns))]
         spec = snapshot_spec(self.folder, mine, 5)
         pq.write_table(pa.Table.from_pylist(rows, schema), spec.tables[0].files[0])
         loaded = replace(spec.tables[0], rows=len(rows), options=TargetOptions(readers, **options), rules=rules)
@@ -93,11 +100,11 @@ def states_of_any(lake: Lake, partitions: Iterable[LakeValues]) -> Iterator[Stat
     compacted = lake.copy(values, "compacted")
     # Files of one row, as delta-rs writes them: a compacted table whose values all share one file would hide its statistics.
     table = DeltaTable(compacted)
-    for n in range(max(len(c.values) for c in COLUMNS) + 1):
+    for n in range(rows_of(COLUMNS)):
         table.update(updates={"_commit_scn": "6"}, predicate=f'"ID" = {n}')
     yield State("after delta-rs wrote its files", compacted, COLUMNS)
     for column in partitions:
-        yield State("as partition", lake.load((column,), "any", partition_by=(column.name,)), (column,))
+        yield State("as partition", lake.load((column,), "any", partition_by=(column.name,)), (column,), loaded=(column,))
 
 
 def states_of_spark(lake: Lake) -> Iterator[State]:
@@ -123,6 +130,57 @@ def states_of_spark(lake: Lake) -> Iterator[State]:
     lake.alter(mapped, enable, "RENAME COLUMN DEC38 TO RENAMED", "DROP COLUMN LONG_", "RENAME COLUMN TEXT_ TO LONG_")
     renamed = (replace(of["DEC38"], name="RENAMED"), replace(of["TEXT_"], name="LONG_"), of["DATE_"])
     yield State("spark: after RENAME and DROP COLUMN", mapped, renamed)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A table with the change data feed and in-commit timestamps, whose folder was copied after its last commit: all its files
+    have another time. Version 0 has the rows 1 to 4, 1 deletes the row 2, 2 changes the row 3."""
+
+    path: str
+    moments: tuple[datetime, ...]  # of each version
+
+
+def past(lake: Lake) -> Past:
+    path = str(lake.folder / "past")
+    features = {"delta.enableChangeDataFeed": "true", "delta.enableInCommitTimestamps": "true"}
+    rows = lake.spark.range(1, 5, numPartitions=1).selectExpr("id AS ID", "'old' AS V")
+    rows.write.format("delta").options(**features).save(path)
+    lake.spark.sql(f"DELETE FROM {table_at(path)} WHERE ID = 2")
+    lake.spark.sql(f"UPDATE {table_at(path)} SET V = 'new' WHERE ID = 3")
+    copied = lake.copy(path, "copied")
+    for file in Path(copied).glob("_delta_log/*.json"):
+        os.utime(file)
+    history = (
+        lake.spark.sql(f"DESCRIBE HISTORY {table_at(path)}").orderBy("version").selectExpr("unix_micros(timestamp)").collect()
+    )
+    return Past(copied, tuple(datetime.fromtimestamp(micros / 1_000_000, UTC) for (micros,) in history))
+
+
+FED = {("delete", 2, "old"), ("update_preimage", 3, "old"), ("update_postimage", 3, "new")}
+OF_PAST = {0: {1: "old", 2: "old", 3: "old", 4: "old"}, 1: {1: "old", 3: "old", 4: "old"}}
+
+
+def cells_of_past(reader: Reader, given: Past) -> Cells:
+    """Return the reader's cells of older versions and of the change data feed, where it has a way to ask for them."""
+    found: Cells = {}
+
+    def cell(state: str, question: str, ask: Callable[[], Any], wanted: Any) -> None:
+        got = answer(ask)
+        if got != "refused: NotImplementedError":
+            is_refusal = isinstance(got, str)
+            found[reader.name, state, "all", question] = got if is_refusal else RIGHT if got == wanted else f"wrong: {got}"
+
+    for version_, rows in OF_PAST.items():
+        moment = given.moments[version_]
+
+        def ask(moment: datetime = moment) -> Any:
+            return {int(row["ID"]): row["V"] for row in reader.as_of(given.path, moment)}
+
+        cell("AS OF by time, of a copied table", f"version {version_} by its time", ask, rows)
+    feed = lambda: {(row["_change_type"], int(row["ID"]), row["V"]) for row in reader.feed(given.path, 1, 2)}  # noqa: E731
+    cell("change data feed", "versions 1 and 2", feed, FED)
+    return found
 
 
 def conditions(column: LakeValues, comparisons: Sequence[str] = COMPARISONS) -> Iterator[Condition]:

@@ -31,7 +31,9 @@ from tests.integration.spark.reader_matrix import (
     Lake,
     State,
     cells_of,
+    cells_of_past,
     conditions,
+    past,
     states_of_any,
     states_of_spark,
 )
@@ -51,6 +53,9 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "readers.json"
 ALL = os.environ.get("REDOLAKE_ALL_READERS", "") != ""
 WRITES = os.environ.get("REDOLAKE_WRITE_READERS", "") != ""  # the golden table
 PARTITIONS = [column for column in COLUMNS if column.in_path and (ALL or column.name in ("DEC38", "TSTZ", "TEXT_"))]
+# What a table of `readers: any` cannot avoid, by reader and column; docs/concepts/reading-the-lake.md has what does. pandas
+# makes doubles of whole numbers where one is NULL.
+WRONG_WITH_ANY = {("delta-rs, to Arrow", "TEXT_"), ("Spark", "DOUBLE_"), ("delta-rs, to Arrow", "all")}
 HARD = ("DEC38", "DEC18_4", "DOUBLE_", "BOOL")  # for statistics
 READERS = {reader.name: reader for reader in readers_here() if not reader.name.startswith(("pandas", "Polars, read"))}
 
@@ -143,6 +148,10 @@ def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, 
         for reader in readers:
             found |= cells_of(reader, state, partial(asked, reader, state))
 
+    then = past(lake)
+    for reader in readers:
+        found |= cells_of_past(reader, then)
+
     if WRITES:
         GOLDEN.write_text(json.dumps(golden_of(found, readers), indent=0, ensure_ascii=False) + "\n")
     golden = json.loads(GOLDEN.read_text())
@@ -150,8 +159,8 @@ def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, 
     missed = {key: result for key, result in found.items() if result != expected.get(key, RIGHT)}
     assert missed == {}
     assert not ALL or {key for key in expected if key[0] in {r.name for r in readers}} <= found.keys()
-    of_any = {key: result for key, result in found.items() if "spark:" not in key[1] and result.startswith("wrong")}
-    assert {key[0] for key in of_any} <= {name for name in golden["wrong_by_themselves"]}
+    of_any = {key[::2] for key, result in found.items() if "spark:" not in key[1] and result.startswith("wrong")}
+    assert {kind for kind in of_any if not kind[0].startswith("pandas")} <= WRONG_WITH_ANY
 
 
 def asked(reader: Reader, state: State, column: LakeValues) -> Iterator[Condition]:
@@ -173,7 +182,6 @@ def golden_of(found: Cells, readers: Sequence[Reader]) -> dict[str, Any]:
         "versions": {reader.name: reader.version for reader in readers},
         "counts": counts,
         "others": sorted([*key, result] for key, result in found.items() if result != RIGHT),
-        "wrong_by_themselves": ["pandas, through delta-rs", "pandas, with ArrowDtype"],
     }
 
 

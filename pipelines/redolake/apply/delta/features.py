@@ -28,12 +28,12 @@ PROPERTY: Mapping[Feature, tuple[str, str]] = {
 }
 # `any` allows none of these; timestamps without a zone have no other Delta type.
 NOT_WIDEST: tuple[Feature, ...] = ("columnMapping", "deletionVectors", "typeWidening")
-# Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL, and DuckDB opens no table. With a
-# feature that has no version of its own the protocol names its features, and readers know or refuse them.
+# Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL. With a feature that has no version
+# of its own the protocol names its features, and readers know or refuse them.
 NAMES_FEATURES: Feature = "timestampNtz"
 # Types whose minima and maxima all readers read alike, whoever has written them. delta-rs finds no row, to Arrow, by a column
-# with a count of NULLs and no minimum (BOOLEAN) or with one such as 1E-7. In files that it compacts, a decimal's are doubles or
-# end at 2^63-1, and a double's leave NaN out, so that Spark, DuckDB and Polars lose rows too.
+# with a count of NULLs and no minimum (BOOLEAN) or with one such as 0E-10. In files that it compacts, a decimal's are doubles
+# or end at 2^63-1, and a double's leave NaN out, so that Spark, DuckDB and Polars lose rows too.
 MEASURED_ALIKE = re.compile(r"int|bigint|string|date|timestamp|timestamp_ntz|decimal\((?:\d|1[0-5]),[0-6]\)")
 MOST_MEASURED = 32  # Delta's own choice
 
