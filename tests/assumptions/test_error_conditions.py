@@ -1,4 +1,4 @@
-"""The conditions by which errors of Spark and Delta are told apart have the names that Spark's and Delta's jars give them."""
+"""The conditions by which the product distinguishes errors of Spark and Delta are in Spark's and Delta's jars."""
 
 from __future__ import annotations
 

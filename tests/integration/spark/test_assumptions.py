@@ -346,3 +346,35 @@ def test_delta_keeps_not_null_in_a_commit_of_rows(spark: Any, tmp_path: Path) ->
     rows = spark.sql("SELECT CAST(NULL AS INT) AS a")
     append = rows.write.format("delta").mode("append").option("mergeSchema", "true")
     assert "DELTA_NOT_NULL_CONSTRAINT_VIOLATED" in refusal(lambda: append.save(str(tmp_path / "t")))
+
+
+@assumes(
+    "a sum or product of decimals of 38 digits is rounded to fewer decimals", of="pyspark",
+    used_in="docs/how-to/shape-columns.md", says="a sum or a product of two numbers of 38 digits keeps as few as 6 decimals",
+)  # fmt: skip
+def test_arithmetic_of_long_decimals_is_rounded(spark: Any) -> None:
+    small = "CAST(0.0000000001 AS DECIMAL(38,10))"
+    assert str(value(spark, f"CAST(1 AS DECIMAL(38,0)) + {small}")) != "1.0000000001"
+    assert value(spark, f"{small} * CAST(1 AS DECIMAL(38,10))") == 0
+    assert str(value(spark, f"CAST({small} AS DECIMAL(18,10)) * CAST(1 AS DECIMAL(18,10))")) == "0.00000000010000000000"
+
+
+@assumes(
+    "an expression of more than a hundred levels is refused by a Connect server", of="pyspark",
+    used_in="pipelines/redolake/apply/spark/shallow.py", says="Spark Connect refuses more than a hundred levels",
+)  # fmt: skip
+def test_connect_refuses_deep_expressions(connect_beside: Any) -> None:
+    from pyspark.sql.connect import functions as CF
+
+    deep = CF.lit(0)
+    for _ in range(150):
+        deep = deep + CF.lit(1)
+    assert refusal(lambda: connect_beside.range(1).select(deep).collect())
+
+
+@assumes(
+    "a Connect client refuses `withColumns` without columns", of="pyspark",
+    used_in="pipelines/redolake/apply/net/missing_columns.py", says="a Connect client refuses withColumns without columns",
+)  # fmt: skip
+def test_connect_refuses_no_columns(connect_beside: Any) -> None:
+    assert refusal(lambda: connect_beside.range(1).withColumns({}).collect())

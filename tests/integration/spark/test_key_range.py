@@ -21,6 +21,7 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, update
 from tests.integration.spark.specs import V, batch_spec, contents, created, loaded, task, version
 from tests.references.delta_table import replay
+from tests.support.assumes import assumes
 
 pytestmark = pytest.mark.spark
 
@@ -79,6 +80,11 @@ def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_on
     assert re.search(r"Merge source has .* value: 2\) rows in initial scan but .* value: 40\) rows in second scan", warned())
 
 
+@assumes(
+    "Delta passes over a file by statistics that delta-rs has written, which may be wrong for more than 18 digits",
+    of="delta-spark",
+    used_in="pipelines/redolake/apply/delta/key_range.py", says="MERGE would pass over a file that has the key",
+)  # fmt: skip
 @pytest.mark.parametrize("digits", [18, 19])
 def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp_path: Path, monkeypatch, digits: int) -> None:
     """delta-rs cuts the statistics of a decimal above 18 digits at 2^63-1. MERGE must not believe them: it would insert the

@@ -17,13 +17,11 @@ import pyarrow as pa
 import pytest
 
 from redolake.apply.delta import merge
-from redolake.apply.spark.session import end_connect
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import ColumnChange, TableTask
 from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
-from tests.fixtures.postgres import free_port
 from tests.integration.spark.landing import land
 from tests.integration.spark.reader_matrix import (
     RIGHT,
@@ -58,22 +56,6 @@ PARTITIONS = [column for column in COLUMNS if column.in_path and (ALL or column.
 WRONG_WITH_ANY = {("delta-rs, to Arrow", "TEXT_"), ("Spark", "DOUBLE_"), ("delta-rs, to Arrow", "all")}
 HARD = ("DEC38", "DEC18_4", "DOUBLE_", "BOOL")  # for statistics
 READERS = {reader.name: reader for reader in readers_here() if not reader.name.startswith(("pandas", "Polars, read"))}
-
-
-@pytest.fixture
-def connect(spark: Any) -> Iterator[Any]:
-    """Yield a session of a Connect server in the same Java: the tables that it reads need not be written again."""
-    from pyspark.sql.connect.session import SparkSession
-
-    context, port = spark._jsparkSession.sparkContext(), free_port()
-    context.conf().set("spark.connect.grpc.binding.port", str(port))
-    service = spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService
-    service.start(context)
-    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
-    yield session
-    end_connect(session)
-    none = getattr(spark._jvm.scala, "None$").__getattr__("MODULE$")
-    service.stop(none, none)
 
 
 def as_rows(table: pa.Table) -> Rows:
@@ -141,9 +123,9 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     assert found == described()
 
 
-def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, connect: Any, tmp_path: Path) -> None:
+def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, connect_beside: Any, tmp_path: Path) -> None:
     lake, found = Lake(spark, tmp_path), Cells()
-    readers: list[Reader] = [*readers_here(), Spark(spark), Spark(connect, "Spark Connect")]
+    readers: list[Reader] = [*readers_here(), Spark(spark), Spark(connect_beside, "Spark Connect")]
     for state in (*states_of_any(lake, PARTITIONS), *states_of_spark(lake)):
         for reader in readers:
             found |= cells_of(reader, state, partial(asked, reader, state))
