@@ -76,7 +76,8 @@ class Lake:
         loaded = replace(spec.tables[0], rows=len(rows), options=TargetOptions(readers, **options), rules=rules)
         self.spark.conf.set(ONE_ROW_A_FILE, "0" if one_file else "1")
         try:
-            (result,) = run_snapshot(self.spark, replace(spec, tables=(loaded,))).tables
+            self.last = replace(spec, tables=(loaded,))
+            (result,) = run_snapshot(self.spark, self.last).tables
         finally:
             self.spark.conf.unset(ONE_ROW_A_FILE)
         assert result.error is None

@@ -12,7 +12,7 @@ from typing import Literal
 from pyspark.sql.types import StructType
 
 from redolake.apply.delta.log import DeltaLog
-from redolake.apply.spark.quoting import quote
+from redolake.apply.spark.quoting import quote, text_literal
 from redolake.errors import SchemaConflict
 from redolake.values.lake_rules import MEASURED, NAMED_MEASURED, needs_mapping
 from redolake.values.table import TableId
@@ -69,6 +69,22 @@ def statistics(schema: StructType, options: TargetOptions, partitions: Iterable[
     apart = {*partitions, *clustered}
     names = [*clustered, *[name for name in fields if name not in apart][:MOST_MEASURED]]
     return {NAMED_MEASURED: ",".join(map(quote, names))} if names else {MEASURED: "0"}
+
+
+def statistics_clause(log: DeltaLog, after: StructType, options: TargetOptions) -> str | None:
+    """Return the part of ALTER TABLE that comes before all rows are replaced by those of `after`: Delta keeps the table's
+    properties then. None where it measures no column that it shall not measure."""
+    have, present = log.properties(), StructType.fromJson(dict(log.schema()))
+    types = {field.name: field.dataType for field in after.fields}
+    both = [field for field in present.fields if types.get(field.name) == field.dataType]
+    wanted = statistics(StructType(both), options, log.partition_columns())
+    unlike = {quote(field.name) for field in after.fields if not MEASURED_ALIKE.fullmatch(field.dataType.simpleString())}
+    listed = have.get(NAMED_MEASURED)
+    if not wanted or (listed is not None and not unlike - {*map(quote, options.cluster_by)} & {*listed.split(",")}):
+        return None
+    return (
+        "SET TBLPROPERTIES (" + ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in wanted.items()) + ")"
+    )
 
 
 def beyond(log: DeltaLog, readers: Readers) -> list[str]:
