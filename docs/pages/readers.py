@@ -53,15 +53,25 @@ def counted(golden: dict[str, Any]) -> Iterator[str]:
 
 def others(golden: dict[str, Any]) -> Iterator[str]:
     """Yield what is not right, with all questions of one kind in a line."""
-    grouped: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    wrong: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
+    refused: dict[tuple[str, str], list[str]] = defaultdict(list)
     for reader, state, column, question, result in golden["others"]:
         kind, _, detail = result.partition(": ")
-        grouped[reader, column, f"{kind} {detail}" if kind == "refused" else kind].append(f"{state}|{question}|{detail}")
-    yield "\n## What is not right\n\n| Reader | Column | | Where | For example |\n|---|---|---|---|---|\n"
-    for (reader, column, kind), cells in sorted(grouped.items()):
-        states = ", ".join(dict.fromkeys(cell_.split("|")[0] for cell_ in cells))
-        _, question, detail = cells[0].split("|", 2)
-        yield f"| {reader} | {column} | {kind} ({len(cells)}) | {states} | `{cell(question)}`{'' if kind.startswith('refused') else f': {cell(detail)}'} |\n"
+        if kind == "wrong":
+            wrong[reader, column].append((state, question, detail))
+        else:
+            refused[reader, detail].append(
+                f"{state}, {column}" if column in ("LONG_", "TEXT_") and "spark:" not in state else state
+            )
+    yield "\n## What is wrong\n\n| Reader | Column | Cells | Where | For example |\n|---|---|---|---|---|\n"
+    for (reader, column), cells in sorted(wrong.items()):
+        _, question, detail = cells[0]
+        where = ", ".join(dict.fromkeys(state for state, _, _ in cells))
+        yield f"| {reader} | {column} | {len(cells)} | {where} | `{cell(question)}`: {cell(detail)} |\n"
+    yield "\n*rows -1*: the row with the column's second value, counted from 0, is not found; *+1*: it is found and should not be.\n"
+    yield "\n## What is refused\n\n| Reader | Error | Cells | Where |\n|---|---|---|---|\n"
+    for (reader, error), states in sorted(refused.items()):
+        yield f"| {reader} | `{error}` | {len(states)} | {', '.join(dict.fromkeys(states))} |\n"
 
 
 def short(value: Any) -> str:

@@ -89,8 +89,11 @@ COLUMNS = (
         pa.float64(),
         "double",
         (-INFINITY, -0.0, 5e-324, 0.1, 1.7976931348623157e308, INFINITY, NAN),
+        in_path=False,
     ),
-    LakeValues("FLOAT_", OracleType("BINARY_FLOAT"), pa.float32(), "float", (-INFINITY, -0.0, 0.5, INFINITY, NAN)),
+    LakeValues(
+        "FLOAT_", OracleType("BINARY_FLOAT"), pa.float32(), "float", (-INFINITY, -0.0, 0.5, INFINITY, NAN), in_path=False
+    ),
     LakeValues("DATE_", OracleType("DATE"), pa.timestamp("us"), "timestamp_ntz", (*(v.replace(microsecond=0) for v in NAIVE),)),
     LakeValues("TS", OracleType("TIMESTAMP", scale=6), pa.timestamp("us"), "timestamp_ntz", NAIVE),
     LakeValues(

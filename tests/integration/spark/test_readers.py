@@ -169,13 +169,14 @@ def added(table: Path) -> list[dict[str, Any]]:
 
 
 def asked(reader: Reader, state: State, column: LakeValues) -> Iterator[Condition]:
-    """Yield the conditions that are asked: some without REDOLAKE_ALL_READERS: Spark plans each for half a second."""
-    if ALL:
-        yield from conditions(column)
-    elif not isinstance(reader, Spark):
-        yield from conditions(column, ("=", ">="))
-    elif reader.name == "Spark" and state.name == "after delta-rs wrote its files" and column.name in HARD:
-        yield from conditions(column, ("=",))
+    """Yield the conditions that are asked. Spark plans each for half a second, so it gets few."""
+    is_first = state.name in ("as written", "as partition")
+    if isinstance(reader, Spark):
+        is_written_by_others = state.name == "after delta-rs wrote its files" and column.name in HARD
+        if (ALL and is_first) or (is_written_by_others and reader.name == "Spark"):
+            yield from conditions(column, ("=",))
+    else:
+        yield from conditions(column) if ALL and is_first else conditions(column, ("=", ">="))
 
 
 def golden_of(found: Cells, readers: Sequence[Reader]) -> dict[str, Any]:
