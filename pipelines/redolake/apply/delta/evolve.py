@@ -28,7 +28,7 @@ from redolake.apply.delta.features import (
 )
 from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.rewrite import rewrite, widens
-from redolake.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict
+from redolake.apply.delta.schema import COLUMN_ID, check_columns, field_of, has_rowid, refuse_conflict
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, Writer, commit
 from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
@@ -304,7 +304,8 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
     log.info("%s", said)
     features = [commit for feature in types for commit in evolution.enable(feature)]
     assert table.log is not None
-    schema = T.StructType([T.StructField(column.name, parse_type(column.type)) for column in after.values()])
+    own = [field for field in table.schema.fields if COLUMN_ID not in field.metadata]
+    schema = T.StructType([*(T.StructField(column.name, parse_type(column.type)) for column in after.values()), *own])
     clause = statistics_clause(table.log, schema, task.options)
     return [*features, *([] if clause is None else [evolution.alter(clause)]), partial(rewrite, after=after)]
 

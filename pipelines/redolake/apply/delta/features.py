@@ -64,23 +64,27 @@ def statistics(schema: StructType, options: TargetOptions, partitions: Iterable[
     """Return the property by which Delta keeps minima and maxima for `readers: any`; none where the settings name one."""
     if options.readers != "any" or {MEASURED, NAMED_MEASURED} & dict(options.properties).keys():
         return {}
-    clustered = [options.name(name) for name in options.cluster_by]  # Delta does not cluster without
-    fields = [field.name for field in schema.fields if MEASURED_ALIKE.fullmatch(field.dataType.simpleString())]
+    present = {field.name for field in schema.fields}
+    clustered = [name for name in map(options.name, options.cluster_by) if name in present]  # Delta does not cluster without
     apart = {*partitions, *clustered}
-    names = [*clustered, *[name for name in fields if name not in apart][:MOST_MEASURED]]
+    names = [*clustered, *[name for name in measured_alike(schema) if name not in apart][:MOST_MEASURED]]
     return {NAMED_MEASURED: ",".join(map(quote, names))} if names else {MEASURED: "0"}
 
 
+def measured_alike(schema: StructType) -> list[str]:
+    return [field.name for field in schema.fields if MEASURED_ALIKE.fullmatch(field.dataType.simpleString())]
+
+
 def statistics_clause(log: DeltaLog, after: StructType, options: TargetOptions) -> str | None:
-    """Return the part of ALTER TABLE that comes before all rows are replaced by those of `after`: Delta keeps the table's
-    properties then. None where it measures no column that it shall not measure."""
-    have, present = log.properties(), StructType.fromJson(dict(log.schema()))
+    """Return the part of ALTER TABLE that comes before all rows are replaced by those of `after`: Delta keeps properties, and
+    refuses names of columns that are gone. None where the table measures nothing else already."""
     types = {field.name: field.dataType for field in after.fields}
-    both = [field for field in present.fields if types.get(field.name) == field.dataType]
-    wanted = statistics(StructType(both), options, log.partition_columns())
-    unlike = {quote(field.name) for field in after.fields if not MEASURED_ALIKE.fullmatch(field.dataType.simpleString())}
-    listed = have.get(NAMED_MEASURED)
-    if not wanted or (listed is not None and not unlike - {*map(quote, options.cluster_by)} & {*listed.split(",")}):
+    present = StructType.fromJson(dict(log.schema()))
+    both = StructType([field for field in present.fields if types.get(field.name) == field.dataType])
+    wanted = statistics(both, options, log.partition_columns())
+    listed = log.properties().get(NAMED_MEASURED)
+    clustered = {name for name in map(options.name, options.cluster_by) if name in types}
+    if not wanted or (listed is not None and {*listed.split(",")} <= {*map(quote, (*measured_alike(after), *clustered))}):
         return None
     return (
         "SET TBLPROPERTIES (" + ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in wanted.items()) + ")"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql import types as T
 
-from redolake.apply.delta.features import MOST_MEASURED, statistics
+from redolake.apply.delta.features import MOST_MEASURED, statistics, statistics_clause
 from redolake.apply.delta.key_range import WHOLE_NUMBER
 from redolake.apply.spark.types import parse_type
 from redolake.values.target_options import TargetOptions
@@ -47,6 +49,32 @@ def test_readers_any_measures_what_all_read_alike(options: Any, partitions: tupl
 )
 def test_statistics_stay_as_the_settings_say(options: TargetOptions) -> None:
     assert statistics(schema(TYPES), options, ()) == {}
+
+
+@pytest.mark.parametrize(
+    ("listed", "after", "wanted"),
+    [
+        ("`A`,`B`", {"A": "int", "B": "string"}, None),
+        ("`A`", {"A": "int", "B": "string"}, None),  # measures less: the next batch adds it
+        ("`A`,`B`", {"A": "int", "C": "string"}, "`A`"),  # Delta would refuse the name B
+        ("`A`,`B`", {"A": "decimal(38,10)", "B": "string"}, "`B`"),
+        ("`A`,`B`", {"A": "string", "B": "int"}, None),
+        ("`A`,`B`", {"A": "boolean", "B": "double"}, "0"),
+        (None, {"A": "int", "B": "string"}, "`A`,`B`"),
+    ],
+)
+def test_a_table_measures_what_it_has_before_and_after_its_rows_are_replaced(
+    listed: str | None, after: dict[str, str], wanted: str | None
+) -> None:
+    properties = {} if listed is None else {"delta.dataSkippingStatsColumns": listed}
+    present = json.loads(schema({"A": "int", "B": "string"}).json())
+    log: Any = SimpleNamespace(properties=lambda: properties, schema=lambda: present, partition_columns=list)
+
+    clause = statistics_clause(log, schema(after), TargetOptions("any"))
+
+    assert (clause is None) == (wanted is None)
+    assert wanted is None or (clause is not None and clause.endswith(f"= '{wanted}')"))
+    assert statistics_clause(log, schema(after), TargetOptions("spark")) is None
 
 
 def test_a_table_of_many_columns_measures_as_many_as_delta_does() -> None:
