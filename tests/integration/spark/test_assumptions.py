@@ -374,8 +374,10 @@ def test_connect_refuses_deep_expressions(connect_beside: Any) -> None:
 
 
 @assumes(
-    "`withColumns` without columns changes nothing, in a Connect client too", of="pyspark",
-    used_in="pipelines/redolake/apply/net/missing_columns.py", says="return decoded.withColumns",
+    "a Connect client refuses `withColumns` without columns", of="pyspark",
+    used_in="pipelines/redolake/apply/net/missing_columns.py", says="a Connect client refuses withColumns without columns",
 )  # fmt: skip
-def test_no_columns_may_be_added(spark: Any, connect_beside: Any) -> None:
-    assert [one.range(1).withColumns({}).columns for one in (spark, connect_beside)] == [["id"], ["id"]]
+def test_connect_refuses_no_columns(spark: Any, connect_beside: Any) -> None:
+    assert spark.range(1).withColumns({}).columns == ["id"]
+    with pytest.raises(AssertionError):
+        _ = connect_beside.range(1).withColumns({}).columns

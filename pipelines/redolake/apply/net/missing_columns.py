@@ -60,6 +60,8 @@ def missing_of(columns: Sequence[TargetColumn], seen: Row) -> Missing:
 
 def with_missing(decoded: DataFrame, missing: Missing) -> DataFrame:
     """Return the changes with u<id> for each missing column, whether the change lacks its value, in place of `absent`."""
+    if not missing.columns:
+        return decoded.drop("absent")  # a Connect client refuses withColumns without columns
     return decoded.withColumns({frames.unknown(i): is_absent(i) for i in missing.ids}).drop("absent")
 
 
