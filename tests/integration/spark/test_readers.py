@@ -135,7 +135,7 @@ def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, 
         found |= cells_of_past(reader, then)
 
     if WRITES:
-        GOLDEN.write_text(json.dumps(golden_of(found, readers), indent=0, ensure_ascii=False) + "\n")
+        GOLDEN.write_text(text_of(golden_of(found, readers)))
     golden = json.loads(GOLDEN.read_text())
     expected = {tuple(key): result for *key, result in golden["others"]}
     missed = {key: result for key, result in found.items() if result != expected.get(key, RIGHT)}
@@ -177,6 +177,13 @@ def asked(reader: Reader, state: State, column: LakeValues) -> Iterator[Conditio
             yield from conditions(column, ("=",))
     else:
         yield from conditions(column) if ALL and is_first else conditions(column, ("=", ">="))
+
+
+def text_of(golden: dict[str, Any]) -> str:
+    """Return JSON with a line for each cell."""
+    cells = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in golden["others"])
+    head = json.dumps({key: value for key, value in golden.items() if key != "others"}, indent=1, ensure_ascii=False)
+    return f'{head[:-2]},\n "others": [\n{cells}\n]}}\n'
 
 
 def golden_of(found: Cells, readers: Sequence[Reader]) -> dict[str, Any]:
