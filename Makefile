@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings \
+.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings readers \
 	ci workflows release pins check clean
 
 help: ## List these commands
@@ -124,6 +124,9 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 
 mutants: $(STAMP) ## Change the deciders' code in thousands of ways, and see that a test turns red each time (an hour or two)
 	@$(BIN)/python -m tests.mutants
+
+readers: $(STAMP) ## Ask each reader of the lake for every value in every way, and compare with docs/reference/readers.md (WRITE=1 writes the table; 20 minutes)
+	@REDOLAKE_ALL_READERS=1 REDOLAKE_WRITE_READERS=$(WRITE) $(BIN)/python -m pytest -n 0 tests/integration/spark/test_readers.py $(ARGS)
 
 findings: ## Run findings/*.sh, which show what libraries around a lake do unexpectedly, and print a line of each (installs their versions; no part of CI)
 	@failed=0; \

@@ -16,6 +16,7 @@ import typer
 import yaml
 
 from demo.scenarios import SCENARIOS
+from docs.pages.assumptions import Assumption, assumptions, words_of
 from docs.pages.cli import walk
 from redolake import errors
 from redolake.config import parse_configuration
@@ -43,6 +44,13 @@ def test_the_generated_pages_are_current() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("one", [*assumptions()], ids=lambda one: one.test)
+def test_an_assumption_is_said_where_it_is_used(one: Assumption) -> None:
+    """A comment that has gone takes its assumption with it."""
+    assert (ROOT / one.used_in).is_file()
+    assert words_of(one.says) in words_of((ROOT / one.used_in).read_text())
 
 
 def text_of(page: Path) -> str:

@@ -12,18 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.enable import enable_for
-from redolake.apply.delta.features import beyond, check_readers
+from redolake.apply.delta.features import beyond, check_readers, statistics_clause
 from redolake.apply.delta.log import load_id, readable_log, token_in
 from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.delta.own_columns import of_load
 from redolake.apply.delta.owner import Owner, Use, check_owner
 from redolake.apply.delta.schema import target_schema
-from redolake.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
+from redolake.apply.delta.settings import check_writable, comment_on, commit_setting, drop_constraints, is_constrained, settle
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import Counted, check_keys, check_values, read_source
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.quoting import quote
+from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.translation import Translation
 from redolake.errors import InvariantBroken, LakeDamaged, LandingConflict, RedolakeError
 from redolake.host import crash
@@ -103,6 +103,8 @@ def load_once(
         )
     terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
     enable_for(table, contents, metadata, terms)
+    if table.log is not None and (clause := statistics_clause(table.log, contents.schema, task.options)) is not None:
+        commit_setting(table, task.table, f"ALTER TABLE {table_at(task.target)} {clause}", metadata, may_commit)
     load = load_id(task.app_id, table.version, spec.token)
     with commit(table, terms, Tag(load, task.scn, metadata), "snapshot") as writer:
         writer.create(contents, task.options)

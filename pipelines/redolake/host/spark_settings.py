@@ -9,6 +9,8 @@ AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escape
 EXACT = {
     "spark.sql.ansi.enabled": "true",  # else a value that does not fit becomes NULL
     "spark.sql.storeAssignmentPolicy": "ANSI",
+    # else 0.5 that meets a decimal(38,0) is rounded to 1; so one with more digits than fit is an error
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",  # what TIMESTAMP means in a statement
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",

@@ -150,6 +150,8 @@ def not_in_a_path(column: LakeColumn) -> str | None:
         return "a path holds text, and bytes that are no text would change"
     if column.is_large:
         return "its values may be longer than a path"
+    if column.type in ("double", "float"):
+        return "-0 and 0 are one value and two paths, of which DuckDB finds one"
     if re.fullmatch(r"decimal\(\d+,[1-9]\d*\)", column.type):
         return "delta-rs reads no table with a negative fraction such as -0.5 in a path"
     return None

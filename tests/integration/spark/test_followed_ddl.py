@@ -120,7 +120,8 @@ def test_every_kind_of_change_is_followed_through_kills_and_older_versions_stay(
     kills = killed_after_each_commit(monkeypatch, lambda: table.follow(steps, *after))
 
     last = table.log.version
-    assert kills == last - before == (8 if readers == "any" else 13)
+    # With `any` the table is written again twice, each time after a commit that measures no column that goes.
+    assert kills == last - before == (10 if readers == "any" else 13)
     table.follow(steps, *after)
     assert table.log.version == last
     assert table.rows() == [

@@ -18,6 +18,7 @@ from redolake.job.translation import translation
 from redolake.mine.mining import mine_slice
 from redolake.values.delivery import PLAIN
 from redolake.values.redo import Encoding
+from tests.support.assumes import assumes
 
 
 @pytest.fixture
@@ -29,6 +30,10 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     arrow_findings.cache_clear()
 
 
+@assumes(
+    "`if_else` copies the texts of a slice as they are, which versions before 24 do not", of="pyarrow",
+    used_in="pipelines/redolake/host/arrow_check.py", says="Versions before 24 do (apache/arrow#49410)",
+)  # fmt: skip
 def test_the_installed_pyarrow_is_sound() -> None:
     check_arrow()
     assert arrow_findings() == []

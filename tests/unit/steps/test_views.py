@@ -220,6 +220,7 @@ def test_a_column_that_is_narrower_in_one_shard_has_the_type_that_holds_both() -
         ("int", "decimal(5,2)", "decimal(12,2)"),
         ("bigint", "decimal(38,2)", "decimal(38,2)"),
         ("bigint", "decimal(38,20)", None),
+        ("decimal(38,0)", "decimal(38,10)", None),
         ("decimal(12,0)", "decimal(10,5)", "decimal(17,5)"),
         ("float", "double", "double"),
         ("int", "double", "double"),

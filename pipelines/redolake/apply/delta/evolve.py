@@ -18,13 +18,21 @@ from pyspark.sql import types as T
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
+from redolake.apply.delta.features import (
+    Feature,
+    enable_clause,
+    feature_of_name,
+    feature_of_type,
+    has_feature,
+    statistics_clause,
+)
 from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.rewrite import rewrite, widens
-from redolake.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict
+from redolake.apply.delta.schema import COLUMN_ID, check_columns, field_of, has_rowid, refuse_conflict
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, Writer, commit
 from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
+from redolake.apply.spark.types import parse_type
 from redolake.apply.target import TargetColumn
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange, TableTask
@@ -295,7 +303,11 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
     evolution.context.report(said)
     log.info("%s", said)
     features = [commit for feature in types for commit in evolution.enable(feature)]
-    return [*features, partial(rewrite, after=after)]
+    assert table.log is not None
+    own = [field for field in table.schema.fields if COLUMN_ID not in field.metadata]
+    schema = T.StructType([*(T.StructField(column.name, parse_type(column.type)) for column in after.values()), *own])
+    clause = statistics_clause(table.log, schema, task.options)
+    return [*features, *([] if clause is None else [evolution.alter(clause)]), partial(rewrite, after=after)]
 
 
 REWRITES = frozenset({"drop_column", "rename_column", "change_type"})

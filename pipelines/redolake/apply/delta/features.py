@@ -5,14 +5,18 @@ Column mapping may be enabled later, because columns that exist keep their names
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from pyspark.sql.types import StructType
+
 from redolake.apply.delta.log import DeltaLog
+from redolake.apply.spark.quoting import quote, text_literal
 from redolake.errors import SchemaConflict
-from redolake.values.lake_rules import needs_mapping
+from redolake.values.lake_rules import MEASURED, NAMED_MEASURED, needs_mapping
 from redolake.values.table import TableId
-from redolake.values.target_options import Readers
+from redolake.values.target_options import Readers, TargetOptions
 
 Feature = Literal["columnMapping", "typeWidening", "deletionVectors", "timestampNtz"]
 
@@ -24,9 +28,14 @@ PROPERTY: Mapping[Feature, tuple[str, str]] = {
 }
 # `any` allows none of these; timestamps without a zone have no other Delta type.
 NOT_WIDEST: tuple[Feature, ...] = ("columnMapping", "deletionVectors", "typeWidening")
-# Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL, and DuckDB opens no table. With a
-# feature that has no version of its own the protocol names its features, and readers know or refuse them.
+# Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL. With a feature that has no version
+# of its own the protocol names its features, and readers know or refuse them.
 NAMES_FEATURES: Feature = "timestampNtz"
+# Types whose minima and maxima all readers read alike, whoever has written them. delta-rs finds no row, to Arrow, by a column
+# with a count of NULLs and no minimum (BOOLEAN) or with one such as 0E-10. In files that it compacts, a decimal's are doubles
+# or end at 2^63-1, and a double's leave NaN out, so that Spark, DuckDB and Polars lose rows too.
+MEASURED_ALIKE = re.compile(r"int|bigint|string|date|timestamp|timestamp_ntz|decimal\((?:\d|1[0-5]),[0-6]\)")
+MOST_MEASURED = 32  # Delta's own choice
 
 
 def has_feature(log: DeltaLog, feature: Feature) -> bool:
@@ -49,6 +58,37 @@ def feature_of_type(type_: str) -> Feature | None:
 
 def feature_of_name(name: str) -> Feature | None:
     return "columnMapping" if needs_mapping(name) else None
+
+
+def statistics(schema: StructType, options: TargetOptions, partitions: Iterable[str]) -> dict[str, str]:
+    """Return the property by which Delta keeps minima and maxima for `readers: any`; none where the settings name one."""
+    if options.readers != "any" or {MEASURED, NAMED_MEASURED} & dict(options.properties).keys():
+        return {}
+    present = {field.name for field in schema.fields}
+    clustered = [name for name in map(options.name, options.cluster_by) if name in present]  # Delta does not cluster without
+    apart = {*partitions, *clustered}
+    names = [*clustered, *[name for name in measured_alike(schema) if name not in apart][:MOST_MEASURED]]
+    return {NAMED_MEASURED: ",".join(map(quote, names))} if names else {MEASURED: "0"}
+
+
+def measured_alike(schema: StructType) -> list[str]:
+    return [field.name for field in schema.fields if MEASURED_ALIKE.fullmatch(field.dataType.simpleString())]
+
+
+def statistics_clause(log: DeltaLog, after: StructType, options: TargetOptions) -> str | None:
+    """Return the part of ALTER TABLE that comes before all rows are replaced by those of `after`: Delta keeps properties, and
+    refuses names of columns that are gone. None where the table measures nothing else already."""
+    types = {field.name: field.dataType for field in after.fields}
+    present = StructType.fromJson(dict(log.schema()))
+    both = StructType([field for field in present.fields if types.get(field.name) == field.dataType])
+    wanted = statistics(both, options, log.partition_columns())
+    listed = log.properties().get(NAMED_MEASURED)
+    clustered = {name for name in map(options.name, options.cluster_by) if name in types}
+    if not wanted or (listed is not None and {*listed.split(",")} <= {*map(quote, (*measured_alike(after), *clustered))}):
+        return None
+    return (
+        "SET TBLPROPERTIES (" + ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in wanted.items()) + ")"
+    )
 
 
 def beyond(log: DeltaLog, readers: Readers) -> list[str]:

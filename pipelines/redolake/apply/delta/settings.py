@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.features import statistics
 from redolake.apply.delta.log import DeltaLog
 from redolake.apply.delta.own_columns import OWN_COLUMNS
 from redolake.apply.delta.table import DeltaTable
@@ -92,7 +93,8 @@ def settle(
     """Set the properties and the clustering that differ. Those that the configuration does not name stay as they are."""
     assert table.log is not None
     have, alter = table.log.properties(), f"ALTER TABLE {table_at(table.path)}"
-    differing = {key: value for key, value in options.properties if have.get(key) != value}
+    wanted_properties = {**dict(options.properties), **statistics(table.schema, options, table.log.partition_columns())}
+    differing = {key: value for key, value in wanted_properties.items() if have.get(key) != value}
     if differing:
         pairs = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in differing.items())
         commit_setting(table, table_id, f"{alter} SET TBLPROPERTIES ({pairs})", metadata, may_commit)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag, session_with_tag
-from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
+from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name, statistics
 from redolake.apply.delta.log import CHECKED, base_of
 from redolake.apply.delta.owner import Owner, Use, check_owner
 from redolake.apply.delta.table import DeltaTable
@@ -73,10 +73,11 @@ class Writer:
         partitions: Sequence[str] = (),
     ) -> None:
         """Replace schema and rows at once, whether or not there is a table; a new one gets its properties of Delta too."""
+        by = (*map(options.name, options.partition_by), *partitions)
         own = {key: value for key, value in options.properties if key.startswith("delta.")}
+        own |= statistics(rows.schema, options, by)
         if any(map(feature_of_name, rows.columns)):
             own.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
-        by = (*map(options.name, options.partition_by), *partitions)
         self._save(rows, "overwrite", {"overwriteSchema": "true", **own, **(properties or {})}, by)
 
     def run(self, statement: str | Statement) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from redolake.apply.delta.key_range import WHOLE_NUMBER
 from redolake.apply.delta.log import DeltaLog, base_of, load_in, read_log
 from redolake.apply.delta.own_columns import live
 from redolake.apply.delta.owner import Owner, check_owner
@@ -115,8 +116,10 @@ def in_ranges(rows: DataFrame, task: CompareTask) -> DataFrame:
     if task.ranges is None:
         return rows
     columns = target_columns(with_lake_names(task.version, task.options))
-    value = F.col(quote(next(column.name for column in columns if column.id == task.ranges.column)))
-    kind = task.ranges.type
+    name = next(column.name for column in columns if column.id == task.ranges.column)
+    value, kind = F.col(quote(name)), task.ranges.type
+    if not WHOLE_NUMBER.fullmatch(rows.schema[name].dataType.simpleString()):
+        value = F.greatest(value, value)  # for which Delta passes over no file: another program may have written its statistics
 
     def within(low: str | None, high: str | None) -> Expression:
         from_low = F.lit(True) if low is None else value >= limit_of(low, kind)

@@ -1,0 +1,250 @@
+"""The lake in each of its states, and what each reader makes of every value there: a cell is right, refused or wrong.
+
+A cell is right where the reader shows the value that Redolake means, or finds exactly the rows that meet a condition.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from redolake.apply.delta.features import enable_clause
+from redolake.apply.delta.maintain import rewrite_small_files
+from redolake.apply.spark.quoting import table_at
+from redolake.job.snapshot import run_snapshot
+from redolake.records.batches.spec import TableTask
+from redolake.values.table import TableId
+from redolake.values.target_options import Readers, TargetOptions
+from tests.integration.spark.specs import ID, snapshot_spec, task, version
+from tests.support.lake_readers import COMPARISONS, Condition, Reader, Spark, shown
+from tests.tables.lake_values import COLUMNS, LakeValues
+
+RIGHT = "right"
+ONE_ROW_A_FILE = "spark.sql.files.maxRecordsPerFile"  # so that each value decides on a file
+Key = tuple[str, str, str, str]  # reader, state, column, question
+Cells = dict[Key, str]
+SHORT = 24  # characters of a value in a question
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A table in one state: what it is called on the page, its columns with values, and the rows that it has no more. `loaded`
+    are the columns that it was loaded with, which say how many rows it has."""
+
+    name: str
+    path: str
+    columns: Sequence[LakeValues]
+    gone: frozenset[int] = frozenset()
+    loaded: Sequence[LakeValues] = COLUMNS
+
+    def rows(self, column: LakeValues) -> dict[int, Any]:
+        """Return the column's value in each row, by the row's number; all columns have NULL in the last one."""
+        values = dict(enumerate(column.meanings))
+        return {n: values.get(n) for n in range(rows_of(self.loaded)) if n not in self.gone}
+
+
+def rows_of(columns: Sequence[LakeValues]) -> int:
+    """Return how many rows a table is loaded with: one for each value, and one of NULLs."""
+    return max(len(column.values) for column in columns) + 1
+
+
+class Lake:
+    """Tables as a snapshot writes them, and as what comes later leaves them."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark, self.folder, self.loaded = spark, folder, 0
+
+    def load(self, columns: Sequence[LakeValues], readers: Readers, *, one_file: bool = False, **options: Any) -> str:
+        """Load a table with a row for each value, and return its path."""
+        self.loaded += 1
+        table, known = TableId("SHOP", f"T{self.loaded}"), (ID, *(c.column(n) for n, c in enumerate(columns, 2)))
+        rules = {n: c.rule for n, c in enumerate(columns, 2) if c.rule is not None}
+        mine: TableTask = task(self.folder, table, self.loaded, versions=(version(table, 0, known, self.loaded),))
+        schema = pa.schema([("ID", pa.decimal128(10, 0)), *((c.name, c.file) for c in columns)])
+        rows = [{"ID": n, **{c.name: c.values[n] for c in columns if n < len(c.values)}} for n in range(rows_of(columns))]
+        spec = snapshot_spec(self.folder, mine, 5)
+        pq.write_table(pa.Table.from_pylist(rows, schema), spec.tables[0].files[0])
+        loaded = replace(spec.tables[0], rows=len(rows), options=TargetOptions(readers, **options), rules=rules)
+        self.spark.conf.set(ONE_ROW_A_FILE, "0" if one_file else "1")
+        try:
+            self.last = replace(spec, tables=(loaded,))
+            (result,) = run_snapshot(self.spark, self.last).tables
+        finally:
+            self.spark.conf.unset(ONE_ROW_A_FILE)
+        assert result.error is None
+        return mine.target
+
+    def copy(self, path: str, name: str) -> str:
+        return str(shutil.copytree(path, Path(path).with_name(name)))
+
+    def alter(self, path: str, *alterations: str) -> None:
+        for alteration in alterations:
+            self.spark.sql(f"ALTER TABLE {table_at(path)} {alteration}")
+
+
+def states_of_any(lake: Lake, partitions: Iterable[LakeValues]) -> Iterator[State]:
+    """Yield the states that a table of `readers: any` has."""
+    values = lake.load(COLUMNS, "any")
+    yield State("as written", values, COLUMNS)
+    optimized = lake.copy(values, "optimized")
+    rewrite_small_files(lake.spark, optimized)
+    yield State("after OPTIMIZE", optimized, COLUMNS)
+    compacted = lake.copy(values, "compacted")
+    # Files of one row, as delta-rs writes them: a compacted table whose values all share one file would hide its statistics.
+    table = DeltaTable(compacted)
+    for n in range(rows_of(COLUMNS)):
+        table.update(updates={"_commit_scn": "6"}, predicate=f'"ID" = {n}')
+    yield State("after delta-rs wrote its files", compacted, COLUMNS)
+    for column in partitions:
+        yield State("as partition", lake.load((column,), "any", partition_by=(column.name,)), (column,), loaded=(column,))
+
+
+def states_of_spark(lake: Lake) -> Iterator[State]:
+    """Yield the states that only a table of `readers: spark` has."""
+    new = lake.load(COLUMNS, "spark", one_file=True)
+    yield State("spark: as written", lake.load(COLUMNS, "spark"), COLUMNS)
+    deleted = lake.copy(new, "deleted")
+    lake.alter(deleted, enable_clause("deletionVectors"))
+    lake.spark.sql(f"DELETE FROM {table_at(deleted)} WHERE ID = 0")
+    yield State("spark: after a DELETE by deletion vector", deleted, COLUMNS, frozenset({0}))
+    widened = lake.copy(new, "widened")
+    of = {column.name: column for column in COLUMNS}
+    wider = (
+        replace(of["INT_"], lake="bigint"),
+        replace(of["HUNDREDS"], lake="decimal(12,2)"),
+        replace(of["FLOAT_"], lake="double"),
+        replace(of["DEC18_4"], lake="decimal(20,6)"),
+    )
+    lake.alter(widened, enable_clause("typeWidening"), *(f"ALTER COLUMN {c.name} TYPE {c.lake}" for c in wider))
+    yield State("spark: after types were widened", widened, wider)
+    mapped = lake.copy(new, "mapped")
+    enable = enable_clause("columnMapping")
+    lake.alter(mapped, enable, "RENAME COLUMN DEC38 TO RENAMED", "DROP COLUMN LONG_", "RENAME COLUMN TEXT_ TO LONG_")
+    renamed = (replace(of["DEC38"], name="RENAMED"), replace(of["TEXT_"], name="LONG_"), of["DATE_"])
+    yield State("spark: after RENAME and DROP COLUMN", mapped, renamed)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A table with the change data feed and in-commit timestamps, whose folder was copied after its last commit: all its files
+    have another time. Version 0 has the rows 1 to 4, 1 deletes the row 2, 2 changes the row 3."""
+
+    path: str
+    moments: tuple[datetime, ...]  # of each version
+
+
+def past(lake: Lake) -> Past:
+    path = str(lake.folder / "past")
+    features = {"delta.enableChangeDataFeed": "true", "delta.enableInCommitTimestamps": "true"}
+    rows = lake.spark.range(1, 5, numPartitions=1).selectExpr("id AS ID", "'old' AS V")
+    rows.write.format("delta").options(**features).save(path)
+    lake.spark.sql(f"DELETE FROM {table_at(path)} WHERE ID = 2")
+    lake.spark.sql(f"UPDATE {table_at(path)} SET V = 'new' WHERE ID = 3")
+    copied = lake.copy(path, "copied")
+    for file in Path(copied).glob("_delta_log/*.json"):
+        os.utime(file)
+    history = (
+        lake.spark.sql(f"DESCRIBE HISTORY {table_at(path)}").orderBy("version").selectExpr("unix_micros(timestamp)").collect()
+    )
+    return Past(copied, tuple(datetime.fromtimestamp(micros / 1_000_000, UTC) for (micros,) in history))
+
+
+FED = {("delete", 2, "old"), ("update_preimage", 3, "old"), ("update_postimage", 3, "new")}
+OF_PAST = {0: {1: "old", 2: "old", 3: "old", 4: "old"}, 1: {1: "old", 3: "old", 4: "old"}}
+
+
+def cells_of_past(reader: Reader, given: Past) -> Cells:
+    """Return the reader's cells of older versions and of the change data feed, where it has a way to ask for them."""
+    found: Cells = {}
+
+    def cell(state: str, question: str, ask: Callable[[], Any], wanted: Any) -> None:
+        got = answer(ask)
+        if got != "refused: NotImplementedError":
+            is_refusal = isinstance(got, str)
+            found[reader.name, state, "all", question] = got if is_refusal else RIGHT if got == wanted else f"wrong: {got}"
+
+    for version_, rows in OF_PAST.items():
+        moment = given.moments[version_]
+
+        def ask(moment: datetime = moment) -> Any:
+            return {int(row["ID"]): row["V"] for row in reader.as_of(given.path, moment)}
+
+        cell("AS OF by time, of a copied table", f"version {version_} by its time", ask, rows)
+    feed = lambda: {(row["_change_type"], int(row["ID"]), row["V"]) for row in reader.feed(given.path, 1, 2)}  # noqa: E731
+    cell("change data feed", "versions 1 and 2", feed, FED)
+    return found
+
+
+def conditions(column: LakeValues, comparisons: Sequence[str] = COMPARISONS) -> Iterator[Condition]:
+    yield Condition(column.name, column.lake, "IS NULL", ())
+    values = column.meanings
+    for value in (*values, *([0.0] if column.lake in ("double", "float") else [])):
+        for operator in comparisons:
+            given = (value, values[0]) if operator == "IN" else (value,) * (2 if operator == "BETWEEN" else 1)
+            yield Condition(column.name, column.lake, operator, given)
+
+
+def question_of(condition: Condition) -> str:
+    return f"{condition.operator} {label(condition.values[0])}" if condition.values else condition.operator
+
+
+def label(value: Any) -> str:
+    text = shown(value)
+    return text if len(text) <= SHORT else f"{text[:SHORT]}..({len(text)})"
+
+
+def cells_of(reader: Reader, state: State, asked: Callable[[LakeValues], Iterable[Condition]]) -> Cells:
+    """Return the reader's cells of a state: each value of each column, and each condition."""
+    found: Cells = {}
+    rows = answer(lambda: {int(row["ID"]): row for row in reader.rows(state.path)})
+    for column in state.columns:
+        meant = state.rows(column)
+        for number, value in meant.items():
+            if number > len(column.meanings):
+                continue  # NULL once
+            if isinstance(rows, Mapping):
+                got = rows[number][column.name] if number in rows else "no row"
+                result = RIGHT if shown(got) == shown(value) else f"wrong: {label(got)}"
+            else:
+                result = rows
+            found[reader.name, state.name, column.name, f"shows {label(value)}"] = result
+        if reader.filters != "none":
+            found |= filtered(reader, state, column, list(asked(column)))
+    return found
+
+
+def filtered(reader: Reader, state: State, column: LakeValues, given: list[Condition]) -> Cells:
+    found: list[Any] = []
+    if isinstance(reader, Spark):
+        together = answer(lambda: reader.all_ids(state.path, given))
+        found = [together] * len(given) if isinstance(together, str) else together
+    else:
+        for condition in given:
+            found.append(answer(lambda each=condition: reader.ids(state.path, each)))  # type: ignore[misc]
+    cells: Cells = {}
+    for condition, ids in zip(given, found, strict=True):
+        wanted = {n for n, v in state.rows(column).items() if condition.holds(v, orders_nan=reader.orders_nan)}
+        key = (reader.name, state.name, column.name, question_of(condition))
+        cells[key] = ids if isinstance(ids, str) else RIGHT if ids == wanted else f"wrong: rows {difference(ids, wanted)}"
+    return cells
+
+
+def difference(ids: set[int], wanted: set[int]) -> str:
+    return " ".join([*(f"-{n}" for n in sorted(wanted - ids)), *(f"+{n}" for n in sorted(ids - wanted))])
+
+
+def answer(ask: Callable[[], Any]) -> Any:
+    """Return the answer, or why the reader refuses: any error of it, by name."""
+    try:
+        return ask()
+    except Exception as refused:
+        return f"refused: {type(refused).__name__}"
