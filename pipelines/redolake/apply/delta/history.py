@@ -296,8 +296,8 @@ def cure_of(table: object, path: str) -> str:
     """Return what mends the history at `path`, if it is gone or cannot be read."""
     return (
         f"put {path} back from a copy and run `redolake resume {table}`. Without a copy, move away what is left of it, and run "
-        f"`redolake history rebuild {table} --execute --yes`, then `redolake resume {table}`; or let it begin again with the rows of "
-        f"now: `redolake resume {table} --new-history --reason WHY`"
+        f"`redolake history rebuild {table} --execute --yes`, then `redolake resume {table}`; or let it begin again with the "
+        f"rows of now: `redolake resume {table} --new-history --reason WHY`"
     )
 
 
