@@ -24,7 +24,6 @@ from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.values.moment import FORMS, PATTERN
-from redolake.values.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -53,7 +52,7 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
         "target": Param("shadow", type="string", enum=list(TARGETS), values_display=TARGETS, title="Target"),
-        "reason": optional_text("Reason", "Stored with the commits; with live, a run that is no dry run needs it."),
+        "reason": optional_text("Reason", "With live: stored with the commits; a run that is no dry run needs it."),
         "folder": optional_text("Folder", "With files: where they go, by its whole path."),
         "source": Param("landed", type="string", enum=list(SOURCES), values_display=SOURCES, title="Source"),
         "logs": Param(
@@ -116,9 +115,6 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
     from redolake import steps
 
     chosen = context["params"]
-    if chosen_logs(pipeline, chosen) is not None:
-        cure = "choose the source landed"
-        raise ConfigurationError([Finding("Source", "is logs, and copies are made from what has landed", cure)])
     with resolved_pipeline(pipeline) as resolved:
         found = steps.copy_tables(
             resolved,
@@ -139,8 +135,10 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
-        with airflow_failures():  # the source logs is refused by `make_copies`
-            refuse_unused(chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=False)
+        folder, logs = (chosen["folder"] or "").strip(), chosen_logs(pipeline, chosen)
+        with airflow_failures():
+            asked = {"schema": chosen["schema"], "folder": folder, "from_logs": logs is not None}
+            steps.refuse_unused(chosen["target"], **asked, reason=chosen["reason"] or "")
         if chosen["target"] == "live":
             fill_live(pipeline, context)
             return {}
@@ -155,10 +153,11 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
                 chosen_tables(chosen),
                 bool(chosen["dry_run"]),
                 chosen["schema"],
-                chosen_logs(pipeline, chosen),
+                logs,
                 log_line,
                 source_of(pipeline),
-                steps.Into(chosen["target"], (chosen["folder"] or "").strip()),
+                chosen["target"],
+                folder,
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:

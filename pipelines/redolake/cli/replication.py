@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
@@ -30,14 +30,12 @@ from redolake.values.amounts import duration, size
 from redolake.values.moment import FORMS, is_time
 from redolake.values.null_rule import nulled_text
 from redolake.values.table import TableId
-from redolake.values.unused_options import refuse_unused
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
     from redolake.config import Pipeline
     from redolake.steps import LogsToRead
     from redolake.steps.follow import FollowOutcome
-    from redolake.steps.ranges.shadows import RangeTarget
     from redolake.steps.run import RunOutcome
     from redolake.steps.snapshots.chunk_progress import SnapshotProgress
 
@@ -55,13 +53,6 @@ class BackfillTarget(StrEnum):
     changes = "changes"
     files = "files"
     copy = "copy"
-
-
-RANGE_TARGETS: Mapping[BackfillTarget, RangeTarget] = {
-    BackfillTarget.shadow: "shadow",
-    BackfillTarget.changes: "changes",
-    BackfillTarget.files: "files",
-}
 
 
 def snapshot(
@@ -216,7 +207,7 @@ def backfill(
         ),
     ] = BackfillTarget.shadow,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
-    reason: Annotated[str, typer.Option(help="Stored with the commits; --target live --execute needs it.")] = "",
+    reason: Annotated[str, typer.Option(help="With --target live: stored with the commits; --execute needs it.")] = "",
     schema: Annotated[
         ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
     ] = ShadowSchema.historic,
@@ -236,9 +227,11 @@ def backfill(
     from redolake import steps
 
     wanted, reads = tables or None, logs_to_read(from_logs, logs)
+    chosen: steps.BackfillTarget = target.value
     connects = reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end)
     with chosen_pipeline(output, pipeline, config, connects=connects) as selected:
-        refuse_unused(target.value, schema=schema.value, folder=folder, from_logs=reads is not None)
+        has_logs = reads is not None
+        steps.refuse_unused(chosen, schema=schema.value, folder=folder, from_logs=has_logs, reason=reason)
         if target is BackfillTarget.live:
             backfill_live(selected, start, end, wanted, execute, reason, reads, output)
             return
@@ -248,7 +241,7 @@ def backfill(
         with progress() as report:
             result = steps.run_backfill(
                 selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads,
-                into=steps.Into(RANGE_TARGETS[target], folder), report=report,
+                target=chosen, folder=folder, report=report,
             )  # fmt: skip
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:

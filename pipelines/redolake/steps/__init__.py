@@ -24,7 +24,8 @@ from redolake.steps.ranges.history_prune import prune_histories
 from redolake.steps.ranges.history_rebuild import rebuild_history
 from redolake.steps.ranges.live import LiveBackfill, backfill_live
 from redolake.steps.ranges.logs import LogsToRead
-from redolake.steps.ranges.shadows import Into, prepare_backfill, record_backfill, run_backfill
+from redolake.steps.ranges.replay import BackfillTarget, refuse_unused
+from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run_backfill
 from redolake.steps.ranges.swap import SwappedTable, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
@@ -62,10 +63,10 @@ from redolake.steps.upkeep.prune import describe_pruned, prune_pipeline
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "BackfillTarget",
     "Copies",
     "FilledColumns",
     "GapClosing",
-    "Into",
     "LiveBackfill",
     "LogsToRead",
     "SwappedTable",
@@ -141,6 +142,7 @@ __all__ = [
     "record_snapshot_load",
     "recover_redo_loss",
     "recovery_text",
+    "refuse_unused",
     "remine_window",
     "repair_table",
     "resume_tables",

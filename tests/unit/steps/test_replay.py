@@ -19,7 +19,7 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.context import open_context, read_spec
-from redolake.errors import RedolakeError
+from redolake.errors import ConfigurationError, RedolakeError
 from redolake.land import layout
 from redolake.reconcile.batches import load_name
 from redolake.reconcile.newest_batches import batch_name
@@ -126,7 +126,7 @@ def given_to(place: str, act: Callable[[], Any]) -> list[BatchSpec]:
 
 
 def copy(landing: Landing) -> list[BatchSpec]:
-    with mock.patch("redolake.job.swap.make_copy"):
+    with mock.patch("redolake.job.as_of.make_copy"):
         return given_to(
             "redolake.job.swap.fold_into_copies",
             lambda: steps.copy_tables(landing.pipeline, 250, 350, execute=True, spark="no Spark"),
@@ -149,12 +149,12 @@ def swap(landing: Landing) -> list[BatchSpec]:
 def rebuild(landing: Landing) -> list[BatchSpec]:
     landing.pipeline = landing.pipeline.model_copy(update={"batch": landing.pipeline.batch.model_copy(update={"max_rows": 1})})
     with (
-        mock.patch("redolake.job.history_rebuild.begin_copy"),
+        mock.patch("redolake.job.as_of.make_copy"),
         mock.patch("redolake.job.history_rebuild.goes_back_to", return_value=None),
         mock.patch("redolake.job.history_rebuild.join_history"),
     ):
         return given_to(
-            "redolake.job.history_rebuild.bring_on",
+            "redolake.job.as_of.bring_on",
             lambda: steps.rebuild_history(landing.pipeline, str(ORDERS), "250", execute=True, spark="no Spark"),
         )
 
@@ -163,14 +163,15 @@ AIMS: dict[str, Callable[[Landing], BatchSpec | list[BatchSpec]]] = {
     "shadow": lambda landing: backfill(landing, 250, 380),
     "shadow, one table from its first redo on": lambda landing: backfill(landing, 121, 300, [str(LOOSE)]),
     "shadow with the columns of today": lambda landing: backfill(landing, 250, 300, schema="current"),
-    "changes": lambda landing: backfill(landing, 250, 380, into=steps.Into("changes")),
-    "files": lambda landing: backfill(landing, 250, 380, into=steps.Into("files", "s3://bucket/changes/")),
+    "changes": lambda landing: backfill(landing, 250, 380, target="changes"),
+    "files": lambda landing: backfill(landing, 250, 380, target="files", folder="s3://bucket/changes/"),
     "read": lambda landing: read(landing, 320),
     "read in the first window": lambda landing: read(landing, 150),
     "copy": copy,
     "swap": swap,
     "history": rebuild,
 }
+ALL_GIVEN = {"from_logs": True, "schema": "current", "folder": "/x", "reason": "r"}
 
 
 def short(body: Any) -> Any:
@@ -242,3 +243,28 @@ def test_what_an_aim_cannot_reach_is_refused(landing: Landing, case: str) -> Non
     with pytest.raises(RedolakeError) as refused:
         act(landing)
     check(landing, f"refused: {case}", refused.value.as_dict())
+
+
+# --- What is asked for ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "refused"),
+    [
+        ("copy", ALL_GIVEN, ["--schema", "--folder", "--from-logs", "--reason"]),
+        ("live", ALL_GIVEN, ["--schema", "--folder"]),
+        ("shadow", ALL_GIVEN, ["--folder", "--reason"]),
+        ("changes", ALL_GIVEN, ["--schema", "--folder", "--reason"]),
+        ("files", ALL_GIVEN, ["--schema", "--reason"]),
+        ("files", {"folder": "somewhere"}, ["--folder"]),
+        ("files", {}, ["--folder"]),
+        ("shadow", {}, []),
+    ],
+)
+def test_a_backfill_drops_no_option(target: Any, given: dict[str, Any], refused: list[str]) -> None:
+    if not refused:
+        steps.refuse_unused(target, **given)
+        return
+    with pytest.raises(ConfigurationError) as error:
+        steps.refuse_unused(target, **given)
+    assert [one.subject for one in error.value.findings] == refused

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from redolake.config import Pipeline
@@ -14,7 +12,6 @@ from redolake.steps.shown.union_views import LakeColumn, Member, make_union
 from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions
 from redolake.values.common_type import common_type
 from redolake.values.table import TableId
-from redolake.values.unused_options import refuse_unused
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
 MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)
@@ -51,24 +48,6 @@ def test_two_tables_whose_views_would_have_one_name_are_refused_by_their_names()
 
     with pytest.raises(ConfigurationError, match=r'SHOP."customers": its view and that of SHOP.CUSTOMERS'):
         check_names([TableId("SHOP", "CUSTOMERS"), TableId("SHOP", "customers"), TableId("SHOP", "B")])
-
-
-@pytest.mark.parametrize(
-    ("target", "given", "refused"),
-    [
-        ("copy", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder", "--from-logs"]),
-        ("live", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder"]),
-        ("shadow", {"from_logs": True, "schema": "current"}, []),
-    ],
-)
-def test_a_backfill_drops_no_option(target: str, given: dict[str, Any], refused: list[str]) -> None:
-    options = {"schema": "historic", "folder": "", "from_logs": False, **given}
-    if not refused:
-        refuse_unused(target, **options)
-        return
-    with pytest.raises(ConfigurationError) as error:
-        refuse_unused(target, **options)
-    assert [one.subject for one in error.value.findings] == refused
 
 
 def test_trino_gets_each_table_registered_under_another_name_than_its_view():

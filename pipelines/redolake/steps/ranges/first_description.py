@@ -9,17 +9,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from redolake.errors import Finding
+from redolake.context import PipelineContext
+from redolake.errors import ConfigurationError, Finding
 from redolake.ledger.entries import VersionEntry
 from redolake.reconcile.table_versions import read_versions
 from redolake.records.windows import DdlRow, WindowManifest
+from redolake.steps.ranges.replay import OldRange, TableHistory
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 
-def first_description(entries: Sequence[VersionEntry]) -> int | None:
-    """Return the SCN of the table's first description; None without one."""
-    return int(entries[0].from_scn) if entries else None
+def described_after(context: PipelineContext, table: TableId, scns: ScnRange) -> int | None:
+    """Return the SCN of the table's first description where a range begins before it."""
+    entries = context.ledger.versions(table)
+    return int(entries[0].from_scn) if entries and scns.start < entries[0].from_scn else None
+
+
+def from_the_start(one: OldRange) -> OldRange:
+    """Return the range, where it begins before the first snapshot of a table, with the table's versions from its start on.
+    Raises ConfigurationError where nothing proves which the first one is."""
+    early = {
+        table: beginning(one, past)
+        for table, past in one.histories.items()
+        if past.first is not None and one.scns.start < past.first
+    }
+    return replace(one, histories={**one.histories, **early}) if early else one
+
+
+def beginning(one: OldRange, past: TableHistory) -> TableHistory:
+    if described_after(one.context, past.table, one.scns) is None:  # only its contents were read later
+        return replace(past, first=int(one.scns.start))
+    found = first_version(one.context.ledger.versions(past.table), one.scns, one.manifests)
+    if isinstance(found, Finding):
+        raise ConfigurationError([found])
+    return replace(past, versions=(found, *past.versions[1:]), first=int(one.scns.start))
 
 
 def proof_lines(described: Mapping[TableId, int]) -> tuple[str, ...]:

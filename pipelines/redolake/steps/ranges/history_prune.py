@@ -16,7 +16,7 @@ from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.errors import ConfigurationError, Finding
 from redolake.steps.proof.repair import apply_lease_renewed
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.ranges.replay import choose
 from redolake.steps.shared.spark_session import spark_when_needed
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be

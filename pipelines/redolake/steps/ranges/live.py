@@ -13,22 +13,18 @@ from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.context import Report, open_context, owner, silent
+from redolake.errors import RedolakeError, Transient
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
-from redolake.steps.ranges.live_range import FoundRows, LiveRange, live_range, read_rows
-from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
+from redolake.steps.ranges.live_range import FoundRows, live_range, read_rows
+from redolake.steps.ranges.logs import LogsToRead, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
-from redolake.steps.ranges.shadows import (
-    choose,
-    range_of,
-)
+from redolake.steps.ranges.replay import OldRange, choose, range_of
 from redolake.steps.ranges.touched_keys import TouchedRows
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.spark_session import spark_when_needed
-from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
 
 Again = Callable[[str, Sequence[Mapping[str, str]]], RepairedTable]
@@ -132,12 +128,12 @@ def backfill_live(
         found = LiveBackfill(context.name, first, last)
         beside_it = context
         if from_logs is not None:
-            planned = logs_of(context, scns, chosen, from_logs, report)
+            planned = plan_logs(context, scns, chosen, from_logs, report)
             if not execute:
                 return replace(found, logs_plan=planned.lines)
             beside_it = mine_logs(planned)
-        one = live_range(beside_it, scns, chosen, report)
-        rows = read_rows(context, one)
+        one = live_range(beside_it, scns, chosen)
+        rows = read_rows(context, one, report)
         found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows))
         if not execute:
             return found
@@ -157,18 +153,9 @@ def backfill_live(
         return replace(found, tables=done, executed=True)
 
 
-def logs_of(
-    context: PipelineContext, scns: ScnRange, tables: Sequence[TableId], given: LogsToRead, report: Report
-) -> PlannedLogs:
-    planned = plan_logs(context, scns, tables, given, report)
-    if isinstance(planned, Finding):
-        raise ConfigurationError([planned])
-    return planned
-
-
-def planned_tables(one: LiveRange, rows: FoundRows) -> tuple[LiveTable, ...]:
+def planned_tables(one: OldRange, rows: FoundRows) -> tuple[LiveTable, ...]:
     found = list[LiveTable]()
-    for past in one.histories:
+    for past in one.histories.values():
         entry, touched = past.entry, rows.touched.tables.get(past.table)
         applied = None if entry is None or entry.complete_to_scn is None else int(entry.complete_to_scn)
         table = LiveTable(str(past.table), applied, why_not=rows.why_not.get(past.table, ""))

@@ -15,29 +15,11 @@ from redolake.reconcile.table_versions import history, known_versions, object_id
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
 from redolake.steps.ranges.logs import bounds_of
-from redolake.steps.ranges.shadows import (
-    TableHistory,
-    find_covering,
-    missing_files,
-    objections,
-    refuse,
-    table_history,
-)
+from redolake.steps.ranges.replay import OldRange, TableHistory, missing_files, objections, old_range, refuse
 from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
 from redolake.values.redo import Operation
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRange:
-    """The range, its windows, and what each table was in it."""
-
-    context: PipelineContext
-    scns: ScnRange
-    windows: Sequence[WindowManifest]
-    histories: Sequence[TableHistory]
-    report: Report
 
 
 @dataclass(slots=True)
@@ -49,21 +31,19 @@ class FoundRows:
     cut: Collection[Xid] = ()
 
 
-def live_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId], report: Report) -> LiveRange:
+def live_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId]) -> OldRange:
     """Return the range with its windows. Raises ConfigurationError unless all of them are there, with the tables' redo."""
-    manifests = context.landing.windows.after()
-    windows = find_covering(manifests, scns, context.landing.pruned)
-    histories = [table_history(context, table, scns) for table in chosen]
-    refuse([objection for one in histories for objection in objections(one, scns, manifests)])
-    refuse(list(missing_files(context, windows)))
-    return LiveRange(context, scns, windows, histories, report)
+    one = old_range(context, scns, chosen)
+    refuse([objection for past in one.histories.values() for objection in objections(past, scns, one.manifests)])
+    refuse(list(missing_files(context, one.windows)))
+    return one
 
 
-def read_rows(context: PipelineContext, one: LiveRange) -> FoundRows:
+def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundRows:
     """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
     has the chain of the pipeline, also where the range was mined beside it."""
     why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
-    for past in one.histories:
+    for past in one.histories.values():
         found = touched_table(one, past)
         if isinstance(found, str):
             why_not[past.table] = found
@@ -71,12 +51,12 @@ def read_rows(context: PipelineContext, one: LiveRange) -> FoundRows:
             tables[past.table] = found
     touched = TouchedRows(tables, object_ids(context, {}))
     for number, window in enumerate(one.windows):
-        one.report(Progress("", "reading the keys of windows", number, len(one.windows)))
+        report(Progress("", "reading the keys of windows", number, len(one.windows)))
         read_window(one.context, one.context.landing, window, touched, scns=one.scns)
     return FoundRows(touched, why_not, read_beginnings(context, one, touched))
 
 
-def touched_table(one: LiveRange, past: TableHistory) -> TouchedTable | str:
+def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
     """Return the table with the versions that its changes have in the range; or why its rows cannot be read again."""
     context, entry = one.context, past.entry
     known = known_versions(context, past.table)
@@ -101,7 +81,7 @@ def touched_table(one: LiveRange, past: TableHistory) -> TouchedTable | str:
     return TouchedTable(now, task.versions, task.mined_names)
 
 
-def read_beginnings(context: PipelineContext, one: LiveRange, touched: TouchedRows) -> frozenset[Xid]:
+def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRows) -> frozenset[Xid]:
     """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
     transactions whose beginning is not there."""
     sought = cut_transactions(one)
@@ -118,7 +98,7 @@ def read_beginnings(context: PipelineContext, one: LiveRange, touched: TouchedRo
     return frozenset(sought)
 
 
-def cut_transactions(one: LiveRange) -> set[Xid]:
+def cut_transactions(one: OldRange) -> set[Xid]:
     """Return the transactions that commit in the range, and have no START in it."""
     begun, found = set[Xid](), set[Xid]()
     for window in one.windows:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from redolake.context import PipelineContext, Report, open_pipeline_source
-from redolake.errors import Finding
+from redolake.errors import ConfigurationError, Finding
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.land.parquet import read_columns
@@ -42,6 +42,9 @@ class LogsToRead:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLogs:
+    """What is mined of the range `scns`, and of the redo after it that proves its tables."""
+
+    scns: ScnRange
     task: RangeToMine
     plan: RangePlan
 
@@ -59,10 +62,10 @@ def plan_logs(
     given: LogsToRead,
     report: Report,
     until: int | None = None,
-) -> PlannedLogs | Finding:
+) -> PlannedLogs:
     """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
-    is missing."""
-    scns = ScnRange(scns.start, max(scns.end, Scn(until or 0)))
+    is missing, ConfigurationError for a range that no incarnation has."""
+    asked, scns = scns, ScnRange(scns.start, max(scns.end, Scn(until or 0)))
     offered = files_of(context.pipeline, given.logs)
     with open_pipeline_source(context.pipeline, given.source) as oracle:
         read_same_container(context, oracle)
@@ -71,16 +74,19 @@ def plan_logs(
         facts = task.facts(oracle)
     start, end = (in_incarnation(int(scn), facts) for scn in (scns.start, Scn(scns.end - 1)))
     if start is None or end is None:
-        return Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")
+        raise ConfigurationError(
+            [Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")]
+        )
     if start.resetlogs_id != end.resetlogs_id:
         at = next(one.resetlogs_scn for one in facts.incarnations if one.resetlogs_id == end.resetlogs_id)
-        return Finding("range", f"{scns} crosses a RESETLOGS", f"end the range at SCN {at}, or begin it at SCN {at}")
+        cure = f"end the range at SCN {at}, or begin it at SCN {at}"
+        raise ConfigurationError([Finding("range", f"{scns} crosses a RESETLOGS", cure)])
     names = hashlib.sha256(" ".join(sorted(map(str, tables))).encode()).hexdigest()[:8]
     side = context.landing.side_landing(f"{start.chain_position.name}-{scns.end}-{names}")
     task = replace(task, side=side, start=start, end=replace(end, scn=scns.end))
     found = plan_range(task, facts)
     found.check()
-    return PlannedLogs(task, found)
+    return PlannedLogs(asked, task, found)
 
 
 def mine_logs(planned: PlannedLogs) -> PipelineContext:

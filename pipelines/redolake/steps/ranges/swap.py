@@ -7,14 +7,15 @@ mixture, and no row gets older.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal
+from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -23,14 +24,15 @@ from redolake.reconcile.contents import Contents
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.prunable import COPY
+from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import app_id, origin
-from redolake.steps.proof.copied_lists import CopiedList, SwappedLists, read_lists
 from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
-from redolake.steps.ranges.copies import copy_path, fold, fold_spec, folder_of
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.ranges.copies import copies_named, fold, fold_spec
+from redolake.steps.ranges.replay import choose
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
@@ -106,18 +108,18 @@ def swap_table(
         if entry.state == "snapshotting":
             raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)
         name = shadow if shadow is not None else last_kept(context, table)
-        path = copy_path(context, table, name)
-        there = contents_of_copy(context, entry, path)
-        at = ChainPosition(there.resetlogs_id, int(entry.complete_to_scn or 0))
-        manifests = context.landing.windows.after()
-        spec = fold_spec(context, {table: there}, at, manifests, {table: path}, name)
+        there = copies_named(context, name)
+        base = contents_of_copy(context, entry, f"{there.folder}/{context.pipeline.table(table).path}")
+        at = ChainPosition(base.resetlogs_id, int(entry.complete_to_scn or 0))
+        spec = fold_spec(context, {table: base}, at, context.landing.windows.after(), there)
         windows, is_held = 0 if spec is None else len(spec.windows), entry.state == "held"
-        found = SwappedTable(str(table), name, there.complete_to, at.scn, windows, held=is_held)
+        found = SwappedTable(str(table), name, base.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found
         report(f"{table}: bringing its copy to SCN {at.scn}")
-        fold(context, spec, opened, report)
-        return swap(context, entry, replace(found, by=by or owner(), reason=reason.strip()), path, writer, opened, report)
+        fold(context, spec, there, opened, report)
+        copied, named = replace(base, complete_to=at.scn), replace(found, by=by or owner(), reason=reason.strip())
+        return swap(context, there.version(context, table, copied), copied, named, writer, opened, report)
 
 
 def last_kept(context: PipelineContext, table: TableId) -> str:
@@ -151,43 +153,41 @@ def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> 
             table=entry.table,
             path=path,
         )
-    return Contents(resetlogs_id, position, position, 0, position)
+    return Contents(resetlogs_id, position, position, 0, None)
 
 
 @crash.writer
 def swap(
     context: PipelineContext,
-    entry: TableEntry,
+    copy: VersionToRead,
+    base: Contents,
     found: SwappedTable,
-    path: str,
     writer: Writer,
     spark: Spark,
     report: Report,
 ) -> SwappedTable:
     """Keep what the table has, and put the copy's rows in its place."""
-    from redolake.job.swap import Copied, find_swap, keep_newest, swap_rows
+    from redolake.job.swap import find_swap, keep_newest, swap_rows
 
-    table, app = entry.table, app_id(context, entry.table, entry.position.resetlogs_id)
-    target, kept = context.pipeline.target(table), f"{found.applied_scn}-{writer.token}-{REPLACED}"
-    lists = swapped_lists(context, spark, entry, path, found.shadow)
-    if (done := find_swap(target, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
+    table, name = copy.table, f"{found.applied_scn}-{writer.token}-{REPLACED}"
+    lists = read_lists(context, spark, copy)
+    if (done := find_swap(copy.path, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
         return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.shadow))
-    report(f"{table}: keeping its rows as {kept}")
+    report(f"{table}: keeping its rows as {name}")
     metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
-    quarantines = context.pipeline.quarantine_path(table), context.pipeline.quarantine_path(table, folder_of(context, kept))
-    old = Copied(copy_path(context, table, kept), app, found.applied_scn, *quarantines)
-    keep_newest(spark.session(), table, target, old, {**metadata, "copy": True})
+    kept = copies_named(context, name).version(context, table, base)
+    keep_newest(spark.session(), kept, {**metadata, "copy": True})
     made = record_approval(
         context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.shadow}", reason=found.reason,
         choice="all rows",
     )  # fmt: skip
     report(f"{table}: swapping")
-    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": kept, "scn": found.applied_scn}
-    copy, lake = Copied(path, app, found.applied_scn, origin=origin(context)), lake_place(context)
-    version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check, lake)
-    return with_list(replace(found, kept=kept, delta_version=version), lists)
+    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": name, "scn": found.applied_scn}
+    lake = lake_place(context)
+    version = swap_rows(spark.session(), copy, writer.token, says, writer.check, lake, origin(context))
+    return with_list(replace(found, kept=name, delta_version=version), lists)
 
 
 def is_replaced(shadow: str) -> bool:
@@ -195,10 +195,65 @@ def is_replaced(shadow: str) -> bool:
     return found is not None and found["kind"] == REPLACED
 
 
-def swapped_lists(context: PipelineContext, spark: Spark, entry: TableEntry, path: str, shadow: str) -> SwappedLists | None:
-    app = app_id(context, entry.table, entry.position.resetlogs_id)
-    quarantine = context.pipeline.quarantine_path(entry.table, folder_of(context, shadow))
-    return read_lists(context, spark, entry, CopiedList(path, quarantine, app))
+# --- The lists of wrong keys --------------------------------------------------------------------------------------------
+
+# A copy has a list of its own, so after a swap the table's list is that one. What the copy has wrong is listed before its rows
+# are in place, and what it has right is taken off afterwards: a kill in between leaves a key listed that is right, never the
+# reverse.
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedLists:
+    """The wrong keys of the live table, and those of the copy, both AS OF the SCN to which both are complete."""
+
+    context: PipelineContext
+    spark: Spark
+    copy: VersionToRead
+    live: Mapping[str, Wrong]
+    copied: Mapping[str, Wrong]
+
+    def add_wrong(self, *, is_undo: bool) -> None:
+        """List what is wrong in the copy alone. Raise QuarantineInTheWay unless the copy is what an earlier swap has
+        replaced."""
+        from redolake.job.quarantine import list_again
+
+        worse = {key: one for key, one in self.copied.items() if key not in self.live}
+        if worse and not is_undo:
+            raise QuarantineInTheWay(
+                f"rows of {len(worse)} keys are right in the table and wrong in the copy, such as {min(worse)}: they were read "
+                "again since the copy begins, and they are not in the redo",
+                cure="make a copy that begins later",
+                table=self.copy.table,
+                scn=self.copy.complete_to,
+            )
+        if worse:
+            list_again(self.spark.session(), self.copy, worse)
+
+    def take_off(self, delta_version: int, by: str, why: str) -> int:
+        """Take off the list what is right in the copy. Return how many keys are wrong now."""
+        from redolake.job.quarantine import record_decision
+
+        one, better = self.copy, sorted(self.live.keys() - self.copied.keys())
+        if better:
+            record_decision(
+                self.spark.session(), str(one.quarantine), one.path, one.app_id, "retried", better, one.complete_to, by=by,
+                why=why, table=one.table, delta_version=delta_version,
+            )  # fmt: skip
+        record_open_keys(self.context, one.table, sum(found.state == "open" for found in self.copied.values()))
+        return len(self.copied)
+
+
+def read_lists(context: PipelineContext, spark: Spark, copy: VersionToRead) -> SwappedLists | None:
+    """Return the lists of a table and of its copy; None where neither has ever had a key."""
+    from redolake.job.lake import has_log
+    from redolake.job.quarantine import read_wrong
+
+    own, copied = str(copy.quarantine), str(copy.copied_quarantine)
+    if not has_log(own) and not has_log(copied):
+        return None
+    wrong = read_wrong(spark.session(), own, copy.path, copy.app_id, copy.complete_to)
+    wrong_there = read_wrong(spark.session(), copied, str(copy.copy), copy.app_id, copy.complete_to)
+    return SwappedLists(context, spark, copy, wrong, wrong_there)
 
 
 def with_list(found: SwappedTable, lists: SwappedLists | None) -> SwappedTable:

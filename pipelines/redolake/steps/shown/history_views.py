@@ -11,7 +11,7 @@ from redolake.apply.delta.log import DeltaLog, read_log
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.ranges.replay import choose
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,

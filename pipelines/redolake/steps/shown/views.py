@@ -14,7 +14,7 @@ from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
 from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
-from redolake.steps.ranges.shadows import choose
+from redolake.steps.ranges.replay import choose
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
@@ -54,7 +54,7 @@ def write_views(
     moment, raise NotReadableAsOf for a table that has no version of its SCN."""
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
-        chosen = choose(context.pipeline, tables) if plan is None else list(plan.bases)
+        chosen = choose(context.pipeline, tables) if plan is None else [one.table for one in plan.versions]
         check_names(chosen)
         views = [
             ViewOf(
@@ -108,7 +108,7 @@ def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPla
             raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
         scns = {entry.table: int(entry.complete_to_scn or 0) for entry in with_contents(context, list(values))}
         if plan is not None:
-            scns = {table: plan.bases[table].complete_to for table in values}
+            scns = {table: plan.version_of(table).complete_to for table in values}
         members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
         found.append(make_union(name, view, members))
     return found
@@ -144,14 +144,14 @@ def check_names(tables: Sequence[TableId]) -> None:
 
 
 def version_of(plan: ReadPlan, table: TableId) -> int:
-    base = plan.bases[table]
-    if table in plan.copies:
+    one = plan.version_of(table)
+    if one.copy is not None:
         raise NotReadableAsOf(
             f"no version of its Delta table is of SCN {plan.scn}, and a view cannot apply changes",
-            cure=f"choose SCN {base.complete_to}, the end of a batch, or use `redolake read --as-of {plan.scn}`",
+            cure=f"choose SCN {one.complete_to}, the end of a batch, or use `redolake read --as-of {plan.scn}`",
             table=table,
         )
-    return base.version
+    return one.version
 
 
 NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
