@@ -28,6 +28,7 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import to_body
 from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from redolake.records.pruned import Pruned, PruneStep
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.steps.ranges.as_of import plan_read
 from redolake.values.scn import Scn
@@ -219,6 +220,15 @@ def then_a_gap(landing: Landing) -> None:
     landing.landed(600)
 
 
+def carried_rows_damaged(landing: Landing) -> None:
+    """Prune what is older than SCN 200, and damage the rows of the transaction that was open there."""
+    first = landing.names[100]
+    landing.files.remove(layout.window_folder(first))
+    landing.files.remove(layout.link_of(first))
+    landing.write(layout.PRUNED, Pruned((PruneStep(FIRST, 200, "2026-01-02T03:04:05+00:00", "dba"),), 1))
+    landing.write(carried_rows(batch_name(FIRST, 100, 200, "")), "others")
+
+
 REFUSED: dict[str, tuple[Callable[[Landing], None], Callable[[Landing], Any]]] = {
     "shadow beyond what is landed": (nothing, lambda landing: backfill(landing, 250, 900)),
     "shadow, redo gone": (file_gone, lambda landing: backfill(landing, 250, 380)),
@@ -230,6 +240,10 @@ REFUSED: dict[str, tuple[Callable[[Landing], None], Callable[[Landing], Any]]] =
     "read, redo gone": (file_gone, lambda landing: read(landing, 380)),
     "read, a DDL that is not followed": (stopped, lambda landing: read(landing, 380)),
     "read inside a gap": (then_a_gap, lambda landing: read(landing, 550)),
+    "shadow, carried rows gone": (carried_rows_damaged, lambda landing: backfill(landing, 250, 380)),
+    "read, carried rows gone": (carried_rows_damaged, lambda landing: read(landing, 220)),
+    "copy, carried rows gone": (carried_rows_damaged, copy),
+    "history, carried rows gone": (carried_rows_damaged, rebuild),
     "copy, redo gone": (file_gone, copy),
     "history, redo gone": (file_gone, rebuild),
     "history, a DDL that is not followed": (stopped, rebuild),

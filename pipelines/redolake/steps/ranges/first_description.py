@@ -19,7 +19,7 @@ from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 
-def described_after(context: PipelineContext, table: TableId, scns: ScnRange) -> int | None:
+def later_description(context: PipelineContext, table: TableId, scns: ScnRange) -> int | None:
     """Return the SCN of the table's first description where a range begins before it."""
     entries = context.ledger.versions(table)
     return int(entries[0].from_scn) if entries and scns.start < entries[0].from_scn else None
@@ -37,7 +37,7 @@ def from_the_start(one: OldRange) -> OldRange:
 
 
 def beginning(one: OldRange, past: TableHistory) -> TableHistory:
-    if described_after(one.context, past.table, one.scns) is None:  # only its contents were read later
+    if later_description(one.context, past.table, one.scns) is None:  # only its contents were read later
         return replace(past, first=int(one.scns.start))
     found = first_version(one.context.ledger.versions(past.table), one.scns, one.manifests)
     if isinstance(found, Finding):

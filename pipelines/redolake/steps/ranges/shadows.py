@@ -27,7 +27,7 @@ from redolake.records.codec import decode
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.dry_run import BackfillPlan, plan_of, seconds_for
-from redolake.steps.ranges.first_description import described_after, from_the_start, proof_lines
+from redolake.steps.ranges.first_description import from_the_start, later_description, proof_lines
 from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
@@ -132,7 +132,7 @@ def prepare_backfill(
         first, last = find_range_ends(context, context.landing.windows.after(), start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)
         if from_logs is not None:
-            described = {table: scn for table in chosen if (scn := described_after(context, table, scns)) is not None}
+            described = {table: scn for table in chosen if (scn := later_description(context, table, scns)) is not None}
             planned = plan_logs(context, scns, chosen, from_logs, report, max(described.values(), default=None))
             if dry_run:
                 lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
