@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,9 +14,9 @@ from redolake.reconcile.settling import settles_at
 from redolake.reconcile.table_versions import history, known_versions, object_ids, table_task
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
-from redolake.steps.ranges.logs import bounds_of
+from redolake.steps.ranges.logs import find_committed
 from redolake.steps.ranges.replay import OldRange, TableHistory, missing_files, objections, old_range, refuse
-from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window, why_not_by_key
 from redolake.values.redo import Operation
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
@@ -84,7 +84,8 @@ def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
 def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRows) -> frozenset[Xid]:
     """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
     transactions whose beginning is not there."""
-    sought = cut_transactions(one)
+    committed = find_committed(one.context, one.windows, one.scns)
+    sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}
     older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
     reached = int(one.scns.start)
     for window in older:
@@ -98,26 +99,5 @@ def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRow
     return frozenset(sought)
 
 
-def cut_transactions(one: OldRange) -> set[Xid]:
-    """Return the transactions that commit in the range, and have no START in it."""
-    begun, found = set[Xid](), set[Xid]()
-    for window in one.windows:
-        for scn, code, name in bounds_by_scn(one.context, window):
-            if code == Operation.START and scn >= one.scns.start:
-                begun.add(name)
-            elif code == Operation.COMMIT and scn in one.scns and name not in begun:
-                found.add(name)
-            elif code != Operation.START:
-                begun.discard(name)
-    return found
-
-
 def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:
-    return {name for scn, code, name in bounds_by_scn(context, window) if code == Operation.START and scn in scns}
-
-
-def bounds_by_scn(context: PipelineContext, window: WindowManifest) -> Iterator[tuple[int, int, Xid]]:
-    rows = sorted(bounds_of(context.landing.windows.files, window), key=lambda row: int(str(row["scn"])))
-    for row in rows:
-        container = None if row["con_id"] is None else int(str(row["con_id"]))
-        yield int(str(row["scn"])), int(str(row["operation_code"])), (container, str(row["xid"]))
+    return {name for scn, code, name in bounds_of(context.landing, window) if code == Operation.START and scn in scns}

@@ -10,23 +10,17 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from redolake.context import PipelineContext, Report, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding
-from redolake.land import layout
-from redolake.land.files import Files
-from redolake.land.parquet import read_columns
 from redolake.reconcile.ledger import last_batch
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
-from redolake.steps.ranges.touched_keys import Xid
+from redolake.steps.ranges.touched_keys import Xid, bounds_of
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.delivery import RereadRows, RereadValues
-from redolake.values.redo import TRANSACTION_BOUNDS, Operation, Position
+from redolake.values.redo import Operation, Position
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.window.recovery_options import in_incarnation
@@ -153,18 +147,10 @@ def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], s
     """Yield the transactions that commit in the range, as far as the windows show them."""
     begun = dict[Xid, int]()
     for window in windows:
-        for row in sorted(bounds_of(beside.landing.windows.files, window), key=lambda row: int(str(row["scn"]))):
-            name, scn = (None if row["con_id"] is None else int(str(row["con_id"])), str(row["xid"])), int(str(row["scn"]))
-            if row["operation_code"] == Operation.START:
+        for scn, code, name in bounds_of(beside.landing, window):
+            if code == Operation.START:
                 begun[name] = scn
                 continue
             start = begun.pop(name, None)
-            if row["operation_code"] == Operation.COMMIT and scn in scns:
+            if code == Operation.COMMIT and scn in scns:
                 yield Committed(name, start, scn)
-
-
-def bounds_of(files: Files, window: WindowManifest) -> Iterator[dict[str, object]]:
-    paths = [layout.in_window(window.name, name) for name in window.files]
-    digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
-    for batch in read_columns(files, paths, ("con_id", "xid", "scn", "operation_code"), digests, "run it again"):
-        yield from batch.filter(pc.is_in(batch["operation_code"], pa.array(TRANSACTION_BOUNDS, pa.int32()))).to_pylist()
