@@ -21,7 +21,7 @@ from redolake.steps.ranges.touched_keys import Xid, bounds_of
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.redo import Operation, Position
-from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.window.recovery_options import in_incarnation
 
@@ -121,7 +121,9 @@ def cut_transactions(
         return
     name = f"a transaction that commits at SCN {cut.committed} ({cut.name[1]})"
     what = f"{name} began before the range, and its changes are not known"
-    cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
+    last = last_batch(beside, windows[0].start_position)
+    ends = "the start of a declared gap" if last is None else last.end
+    cure = f"begin the range at an SCN where a batch has ended, such as {ends}"
     start = first_uncut(found, int(scns.start))
     yield Finding("range", what, f"{cure}, or at SCN {start}, which cuts none" if start < scns.end else cure)
 
@@ -131,16 +133,6 @@ def first_uncut(found: Sequence[Committed], start: int) -> int:
     while cut := [one.committed for one in found if (one.begun or 0) < start <= one.committed]:
         start = max(cut) + 1
     return start
-
-
-def ends_before(context: PipelineContext, scn: int) -> str:
-    last = last_batch(context, ChainPosition(context_incarnation(context), scn))
-    return "the start of a declared gap" if last is None else str(last.end)
-
-
-def context_incarnation(context: PipelineContext) -> int:
-    end = context.landing.chain_end()
-    return 0 if end is None else end.resetlogs_id
 
 
 def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:

@@ -300,6 +300,12 @@ def old_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId
     return OldRange(context, scns, manifests, windows, {table: table_history(context, table, scns) for table in chosen})
 
 
+def check_tables(one: OldRange) -> OldRange:
+    """Raise ConfigurationError with why tables are not known in all of the range."""
+    refuse([found for past in one.histories.values() for found in objections(past, one.scns, one.manifests)])
+    return one
+
+
 def table_history(context: PipelineContext, table: TableId, scns: ScnRange) -> TableHistory:
     entry, versions = context.ledger.table(table), context.ledger.versions(table)
     if entry is None or entry.complete_to_scn is None or not versions:

@@ -8,36 +8,37 @@ that cannot be completed is refused before anything is written.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import Report, open_context, read_result, read_spec, silent
-from redolake.errors import Finding, Terminal
+from redolake.context import PipelineContext, Report, open_context, read_result, read_spec, silent
+from redolake.errors import ConfigurationError, Finding, Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.dictionary import Readings
+from redolake.ledger.entries import VersionEntry
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.next_batch import unbroken
-from redolake.reconcile.table_versions import history, table_task
+from redolake.reconcile.table_versions import history, read_versions, table_task
 from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.codec import decode
-from redolake.records.windows import WindowManifest
+from redolake.records.windows import DdlRow, WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.dry_run import BackfillPlan, plan_of, seconds_for
-from redolake.steps.ranges.first_description import from_the_start, later_description, proof_lines
 from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
     DESTINATIONS,
     BackfillTarget,
     OldRange,
+    TableHistory,
     as_of_then,
+    check_tables,
     choose,
     find_stop,
-    objections,
     old_range,
     plan_batch,
     range_of,
@@ -48,7 +49,8 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
 from redolake.values.delivery import is_in_redo
-from redolake.values.scn import ChainPosition
+from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.table import TableId, TableVersion
 
 ShadowSchema = Literal["historic", "current"]
 LAST_BATCHES = 20  # by which the time is estimated
@@ -138,8 +140,7 @@ def prepare_backfill(
                 lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
                 return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
             context = mine_logs(planned)
-        one = from_the_start(found := old_range(context, scns, chosen))
-        refuse([objection for past in one.histories.values() for objection in objections(past, scns, one.manifests)])
+        one = check_tables(from_the_start(found := old_range(context, scns, chosen)))
         spec, read = plan_range(one)
         if from_logs is not None:
             refuse(list(objections_to_logs(context, spec, one.windows, scns)))
@@ -178,6 +179,77 @@ def plan_range(one: OldRange) -> tuple[BatchSpec, list[WindowManifest]]:
     spec, read = plan_batch(context, one.manifests, ChainPosition(resetlogs_id, scns.start), scns.end, entries, of_time)
     refuse([found for task in spec.tables for found in find_stop(task, scns, histories[task.table].next_baseline)])
     return spec, read
+
+
+# --- From before the first description -----------------------------------------------------------------------------------
+
+# Nothing describes a table before its first snapshot. But a table that the redo does not change in between is the same: every
+# window from the range's start to that description is there, and none has a DDL that names the table or one of its objects.
+
+
+def later_description(context: PipelineContext, table: TableId, scns: ScnRange) -> int | None:
+    """Return the SCN of the table's first description where a range begins before it."""
+    entries = context.ledger.versions(table)
+    return int(entries[0].from_scn) if entries and scns.start < entries[0].from_scn else None
+
+
+def from_the_start(one: OldRange) -> OldRange:
+    """Return the range, where it begins before the first snapshot of a table, with the table's versions from its start on.
+    Raises ConfigurationError where nothing proves which the first one is."""
+    early = {
+        table: beginning(one, past)
+        for table, past in one.histories.items()
+        if past.first is not None and one.scns.start < past.first
+    }
+    return replace(one, histories={**one.histories, **early}) if early else one
+
+
+def beginning(one: OldRange, past: TableHistory) -> TableHistory:
+    if later_description(one.context, past.table, one.scns) is None:  # only its contents were read later
+        return replace(past, first=int(one.scns.start))
+    found = first_version(one.context.ledger.versions(past.table), one.scns, one.manifests)
+    if isinstance(found, Finding):
+        raise ConfigurationError([found])
+    return replace(past, versions=(found, *past.versions[1:]), first=int(one.scns.start))
+
+
+def proof_lines(described: Mapping[TableId, int]) -> tuple[str, ...]:
+    """Say why logs after a range are mined."""
+    return tuple(
+        f"{table}: first described at SCN {scn}; logs up to there are mined too, to prove that no DDL has changed it until then"
+        for table, scn in described.items()
+    )
+
+
+def first_version(entries: Sequence[VersionEntry], scns: ScnRange, windows: Sequence[WindowManifest]) -> TableVersion | Finding:
+    """Return the first version, as of the range's start, or why it is not known to be right there."""
+    version = read_versions(entries[:1])[0]
+    table, described = version.table, int(version.from_scn)
+    hole = first_hole(windows, table, ScnRange(scns.start, Scn(described)))
+    if hole is not None:
+        what = f"it is first described at SCN {described}, and its redo from SCN {hole} to there is not known"
+        return Finding(str(table), what, f"begin at SCN {described} or later, mine the range with --from-logs, or leave it out")
+    between = (row for window in windows for row in window.ddl if scns.start <= row.scn < described)
+    last = max((row.scn for row in between if changes(row, version)), default=None)
+    if last is not None:
+        what = f"a DDL at SCN {last} changed it before it was first described, at SCN {described}: what it was is not known"
+        return Finding(str(table), what, f"begin at SCN {last + 1} or later, or leave it out")
+    return replace(version, from_scn=scns.start)
+
+
+def first_hole(windows: Sequence[WindowManifest], table: TableId, scns: ScnRange) -> int | None:
+    """Return the first SCN of a range that no window with the table's redo has; None where they cover it."""
+    reached = int(scns.start)
+    for window in windows:
+        if window.start <= reached < window.end and str(table) in window.tables:
+            reached = window.end
+    return None if reached >= scns.end else reached
+
+
+def changes(row: DdlRow, version: TableVersion) -> bool:
+    """Return whether a DDL may have changed a table: it names the table or one of its objects, or removes rows of others."""
+    names = {(name.owner, name.name) for name in (version.table, version.in_oracle)}
+    return bool(row.cascades_from) or row.object_id in version.object_ids or (row.owner, row.table) in names
 
 
 # --- Checks -------------------------------------------------------------------------------------------------------------
