@@ -19,14 +19,13 @@ from redolake.steps.proof.repair import repair_table
 from redolake.steps.proof.verify import list_proofs, verify_tables
 from redolake.steps.ranges.as_of import read_as_of
 from redolake.steps.ranges.close_gap import GapClosing, close_gap
-from redolake.steps.ranges.copies import Copies, copy_tables
 from redolake.steps.ranges.history_prune import prune_histories
 from redolake.steps.ranges.history_rebuild import rebuild_history
 from redolake.steps.ranges.live import LiveBackfill, backfill_live
 from redolake.steps.ranges.logs import LogsToRead
 from redolake.steps.ranges.replay import BackfillTarget, refuse_unused
 from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run_backfill
-from redolake.steps.ranges.swap import SwappedTable, swap_table
+from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
 from redolake.steps.run import recover_redo_loss, run_pipeline, take_snapshot

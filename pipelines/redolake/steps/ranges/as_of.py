@@ -52,7 +52,7 @@ from redolake.values.table import TableId
 
 if TYPE_CHECKING:
     from redolake.job.as_of import RowsAsOf
-    from redolake.steps.ranges.copies import CopiedTable
+    from redolake.steps.ranges.swap import CopiedTable
 
 T = TypeVar("T", bound="TableAsOf | CopiedTable")
 SHOWN = 5  # keys in a text
@@ -353,7 +353,7 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     with open_context(pipeline) as context:
         in_landing = context.landing.files.names(
             layout.AS_OF
-        )  # those of copies that stay are there alone: steps/ranges/copies.py
+        )  # those of copies that stay are there alone: steps/ranges/swap.py
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):
