@@ -474,8 +474,8 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
         },
     )
 
-    given, into = steps.calls[0][1][5], steps.calls[0][1][8]
-    assert (into.target, into.folder) == ("files", "/out")
+    given, *into = steps.calls[0][1][5], *steps.calls[0][1][8:]
+    assert into == ["files", "/out"]
     assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
 
 

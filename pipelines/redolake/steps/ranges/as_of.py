@@ -31,7 +31,7 @@ from redolake.records.gaps import DeclaredGap
 from redolake.records.lakes import LakePlace
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
-from redolake.steps.ranges.range_ends import scn_at_time
+from redolake.steps.ranges.range_ends import scn_at_time, scn_of
 from redolake.steps.ranges.replay import (
     DESTINATIONS,
     Destination,
@@ -194,11 +194,8 @@ def scn_of_moment(
             return min(entry.position for entry in entries).scn
         case AtEdge():
             raise ValueError("`first` is no moment of all tables: name an SCN, a time, or `now`")
-        case AtWindow(name):
-            window = next((m for m in manifests if m.name == name), None)
-            if window is None:
-                raise ValueError(f"no window {name} has landed")
-            return window.end - 1
+        case AtWindow():
+            return scn_of(moment, manifests, {}, is_last=True) - 1
         case AtTime(at):
             times = context.ledger.end_times(m.end_position for m in manifests)
             return scn_at_time(at, manifests, times, is_last=False) - 1
@@ -277,7 +274,11 @@ def replay(
     where its redo is not there, and for a table that is not known at the SCN."""
     first = min(base.complete_to for base in bases.values()) + 1
     scns = ScnRange(Scn(first), Scn(at.scn + 1))
-    entries = [entry_at(context, table, base) for table, base in bases.items()]
+    entries = [
+        as_of_then(entry, base.complete_to, base.resetlogs_id)
+        for table, base in bases.items()
+        if (entry := context.ledger.table(table)) is not None
+    ]
     of_time = {t: versions_of_time(context.ledger.versions(t), base.complete_to + 1) for t, base in bases.items()}
     try:
         find_covering([m for m in manifests if m.resetlogs_id == at.resetlogs_id], scns, context.landing.pruned)
@@ -293,12 +294,6 @@ def replay(
     for task in spec.tables:
         check_stops(task, windows[-1], bases[task.table].complete_to, at)
     return there.aim(context, spec, scns)
-
-
-def entry_at(context: PipelineContext, table: TableId, base: Contents) -> TableEntry:
-    entry = context.ledger.table(table)
-    assert entry is not None
-    return as_of_then(entry, base.complete_to, base.resetlogs_id)
 
 
 def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: ChainPosition) -> None:
@@ -351,9 +346,7 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     from redolake.job.as_of import copies_in
 
     with open_context(pipeline) as context:
-        in_landing = context.landing.files.names(
-            layout.AS_OF
-        )  # those of copies that stay are there alone: steps/ranges/swap.py
+        in_landing = context.landing.files.names(layout.AS_OF)  # the batches of whole copies are there alone
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):

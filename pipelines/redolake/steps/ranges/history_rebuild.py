@@ -150,9 +150,8 @@ def rebuild_history(
             raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
         if ends:
             last = ChainPosition(base.resetlogs_id, end)
-            replay(
-                context, {table: replace(base, complete_to=landed_from)}, last, manifests, there
-            )  # raises what is against it
+            bases = {table: replace(base, complete_to=landed_from)}
+            replay(context, bases, last, manifests, there)  # raises what is against it
         batches = len(ends) + (logs is not None)
         found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
         found = replace(found, mined=() if logs is None else logs.lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
@@ -33,6 +33,8 @@ from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 BackfillTarget = Literal["shadow", "live", "changes", "files", "copy"]
+LIVE_TAKES = ("--reason", "--from-logs")  # live tables are no destination: their rows are read again
+FIELDS = {"--schema": "Columns", "--folder": "Folder", "--from-logs": "Source", "--reason": "Reason"}  # of Airflow's form
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,14 @@ class Destination:
     Tables that begin with `nothing` are complete below the range, mark deleted rows, and have application ids of their own;
     others begin with a copy of a `version` of the live table, which goes on under its id. `quarantine` is the one that is read:
     that of the `live` table, or that beside the copy, which is written too. With `form` the changes themselves are written.
+    `takes` are the options of a backfill that mean something to it: others are refused.
     """
 
     base: Literal["nothing", "version"]
     quarantine: Literal["none", "live", "own"] = "none"
     has_history: bool = False
     form: ChangesForm | None = None
+    takes: tuple[str, ...] = ()
     folder: str = ""
     batch: str = ""
     part: str = ""
@@ -96,9 +100,9 @@ class Destination:
 
 
 DESTINATIONS: Mapping[str, Destination] = {
-    "shadow": Destination("nothing"),
-    "changes": Destination("nothing", "live", form="delta"),
-    "files": Destination("nothing", "live", form="parquet"),
+    "shadow": Destination("nothing", takes=("--schema", "--from-logs")),
+    "changes": Destination("nothing", "live", form="delta", takes=("--from-logs",)),
+    "files": Destination("nothing", "live", form="parquet", takes=("--folder", "--from-logs")),
     "read": Destination("version", "own"),
     "copy": Destination("version", "own"),
     "history": Destination("version", "live", has_history=True),
@@ -124,15 +128,6 @@ def shadow_folder(pipeline: Pipeline) -> str:
 
 # --- What is asked for ------------------------------------------------------------------------------------------------
 
-# What a target of a backfill has a use for; what was asked for is done, or refused by its name.
-TAKES: Mapping[BackfillTarget, tuple[str, ...]] = {
-    "shadow": ("--schema", "--from-logs"),
-    "live": ("--reason", "--from-logs"),
-    "changes": ("--from-logs",),
-    "files": ("--folder", "--from-logs"),
-    "copy": (),
-}
-
 
 def refuse_unused(
     target: BackfillTarget, *, schema: str = "historic", folder: str = "", from_logs: bool = False, reason: str = ""
@@ -142,7 +137,7 @@ def refuse_unused(
     given = {
         "--schema": schema == "current", "--folder": bool(folder), "--from-logs": from_logs, "--reason": bool(reason.strip()),
     }  # fmt: skip
-    unused = [name for name, is_given in given.items() if is_given and name not in TAKES[target]]
+    unused = [name for name, is_given in given.items() if is_given and name not in taken_by(target)]
     found = [Finding(name, f"is nothing for the target {target}", use_of(name)) for name in unused]
     if target == "files" and not ("://" in folder or Path(folder).is_absolute()):
         cure = "add --folder /path, or --folder s3://bucket/path"
@@ -150,8 +145,13 @@ def refuse_unused(
     refuse(found)
 
 
+def taken_by(target: BackfillTarget) -> tuple[str, ...]:
+    return LIVE_TAKES if target == "live" else DESTINATIONS[target].takes
+
+
 def use_of(option: str) -> str:
-    return f"leave it out, or choose the target {' or '.join(target for target, taken in TAKES.items() if option in taken)}"
+    targets = [target for target in get_args(BackfillTarget) if option in taken_by(target)]
+    return f"leave it out, in Airflow the field {FIELDS[option]}, or choose the target {' or '.join(targets)}"
 
 
 def refuse(findings: Sequence[Finding]) -> None:
