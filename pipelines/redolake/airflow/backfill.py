@@ -85,47 +85,26 @@ def chosen_logs(pipeline: Pipeline, chosen: Mapping[str, Any]) -> LogsToRead | N
     return None
 
 
-def fill_live(pipeline: Pipeline, context: Any) -> None:
-    """Read the rows of live tables again, or log what that takes. Fails where some of them are not known."""
+def backfill_here(pipeline: Pipeline, context: Any, logs: LogsToRead | None) -> None:
+    """Read the rows of live tables again or make whole copies in this task, or log what that takes. Fails where some rows of
+    live tables are not known."""
     from redolake import steps
 
     chosen = context["params"]
+    is_live, how = chosen["target"] == "live", dict[str, Any]()
+    step: Any = steps.backfill_live if is_live else steps.copy_tables
+    if is_live:
+        by, source = trigger_user(context), source_of(pipeline)
+        how = {"reason": chosen["reason"] or "", "by": by, "from_logs": logs, "source": source}
     with resolved_pipeline(pipeline) as resolved:
-        found = steps.backfill_live(
-            resolved,
-            chosen["from_scn"],
-            chosen["to_scn"],
-            chosen_tables(chosen),
-            execute=not chosen["dry_run"],
-            reason=chosen["reason"] or "",
-            by=trigger_user(context),
-            from_logs=chosen_logs(pipeline, chosen),
-            source=source_of(pipeline),
-            report=log_line,
-            opens=session_opener(pipeline),
-        )
+        found = step(
+            resolved, chosen["from_scn"], chosen["to_scn"], chosen_tables(chosen), execute=not chosen["dry_run"],
+            report=log_line, opens=session_opener(pipeline), **how,
+        )  # fmt: skip
     text = "\n".join(map(one_line, found.lines))
-    if not found.is_whole:
+    if is_live and not found.is_whole:
         raise AirflowFailException(text)
     log.info("%s", text)
-
-
-def make_copies(pipeline: Pipeline, context: Any) -> None:
-    """Make whole copies of the tables, or log from what."""
-    from redolake import steps
-
-    chosen = context["params"]
-    with resolved_pipeline(pipeline) as resolved:
-        found = steps.copy_tables(
-            resolved,
-            chosen["from_scn"],
-            chosen["to_scn"],
-            chosen_tables(chosen),
-            execute=not chosen["dry_run"],
-            report=log_line,
-            opens=session_opener(pipeline),
-        )
-    log.info("%s", "\n".join(map(one_line, found.lines)))
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
@@ -135,15 +114,13 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
-        folder, logs = (chosen["folder"] or "").strip(), chosen_logs(pipeline, chosen)
+        folder = (chosen["folder"] or "").strip()
         with airflow_failures():
+            logs = chosen_logs(pipeline, chosen)
             asked = {"schema": chosen["schema"], "folder": folder, "from_logs": logs is not None}
             steps.refuse_unused(chosen["target"], **asked, reason=chosen["reason"] or "")
-        if chosen["target"] == "live":
-            fill_live(pipeline, context)
-            return {}
-        if chosen["target"] == "copy":
-            make_copies(pipeline, context)
+        if chosen["target"] in ("live", "copy"):
+            backfill_here(pipeline, context, logs)
             return {}
         with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(

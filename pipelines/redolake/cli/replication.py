@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -34,7 +34,6 @@ from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
     from redolake.config import Pipeline
-    from redolake.steps import LogsToRead
     from redolake.steps.follow import FollowOutcome
     from redolake.steps.run import RunOutcome
     from redolake.steps.snapshots.chunk_progress import SnapshotProgress
@@ -233,10 +232,11 @@ def backfill(
         has_logs = reads is not None
         steps.refuse_unused(chosen, schema=schema.value, folder=folder, from_logs=has_logs, reason=reason)
         if target is BackfillTarget.live:
-            backfill_live(selected, start, end, wanted, execute, reason, reads, output)
+            named = {"reason": reason, "by": getpass.getuser(), "from_logs": reads}
+            backfill_here(selected, target, start, end, wanted, output, execute=execute, **named)
             return
         if target is BackfillTarget.copy:
-            copy_tables(selected, start, end, wanted, execute, output)
+            backfill_here(selected, target, start, end, wanted, output, execute=execute)
             return
         with progress() as report:
             result = steps.run_backfill(
@@ -255,35 +255,18 @@ def backfill(
         show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
 
 
-def backfill_live(
-    selected: Pipeline,
-    start: str,
-    end: str,
-    tables: list[str] | None,
-    execute: bool,
-    reason: str,
-    reads: LogsToRead | None,
-    output: Output,
+def backfill_here(
+    selected: Pipeline, target: BackfillTarget, start: str, end: str, tables: list[str] | None, output: Output, **how: Any
 ) -> None:
-    """Fill a range into the live tables, or show what that takes."""
+    """Fill a range into live tables, or make whole copies; or show what that takes."""
     from redolake import steps
 
+    step: Any = steps.backfill_live if target is BackfillTarget.live else steps.copy_tables
     with progress() as report:
-        found = steps.backfill_live(
-            selected, start, end, tables, execute=execute, reason=reason, by=getpass.getuser(), from_logs=reads, report=report
-        )
-    show_lines(output, found, done=execute)
-    if not found.is_whole:
+        found = step(selected, start, end, tables, report=report, **how)
+    show_lines(output, found, done=how["execute"])
+    if target is BackfillTarget.live and not found.is_whole:
         raise typer.Exit(DIFFERS)
-
-
-def copy_tables(selected: Pipeline, start: str, end: str, tables: list[str] | None, execute: bool, output: Output) -> None:
-    """Make whole copies of tables, or show from what."""
-    from redolake import steps
-
-    with progress() as report:
-        found = steps.copy_tables(selected, start, end, tables, execute=execute, report=report)
-    show_lines(output, found, done=execute)
 
 
 COMMANDS = (snapshot, run, backfill)

@@ -151,7 +151,7 @@ def taken_by(target: BackfillTarget) -> tuple[str, ...]:
 
 def use_of(option: str) -> str:
     targets = [target for target in get_args(BackfillTarget) if option in taken_by(target)]
-    return f"leave it out, in Airflow the field {FIELDS[option]}, or choose the target {' or '.join(targets)}"
+    return f"leave it out, in Airflow the field {FIELDS[option]}, or choose the target {', '.join(targets)}"
 
 
 def refuse(findings: Sequence[Finding]) -> None:
