@@ -148,7 +148,7 @@ def dropped_transaction(testbed: KillTestbed, kills: KillSequence) -> None:
     (still_open,) = steps.list_transactions(kills.copy.pipeline).open
     assert still_open.rows == 2
     kills.kill_again_at("ledger.record_decision")
-    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--execute", "--yes", codes=NOTHING_LEFT)
     testbed.source.finish()
     kills.run(*CATCH_UP)
     (drop,) = [one for one in steps.list_transactions(kills.copy.pipeline).dropped if one.xid == still_open.xid]
@@ -348,7 +348,7 @@ def quarantined_row(testbed: KillTestbed, kills: KillSequence) -> None:
     assert listed_keys(copy) == ['{"ID":"2"}']
     live = {row["ID"]: row for row in copy.rows_at(target_of_parts(copy))}
     assert by_id({**row, "QUANTITY": 2} if row["ID"] == 2 else row for row in source.rows("parts")) == by_id(live.values())
-    kills.run(redolake, "quarantine", "drop", "SHOP.PARTS", "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "quarantine", "drop", "SHOP.PARTS", "--reason", "test", "--execute", "--yes", codes=NOTHING_LEFT)
     source.shop.run_sql("DELETE FROM parts WHERE id = 2", "INSERT INTO parts (id, place, quantity) VALUES (2, 'first', 2)")
     source.work()
     kills.run(*CATCH_UP)
@@ -412,7 +412,7 @@ def each_write_of_spark(testbed: KillTestbed, kills: KillSequence) -> None:
 
     (still_open,) = steps.list_transactions(kills.copy.pipeline).open
     assert still_open.rows == 2
-    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--execute", "--yes", codes=NOTHING_LEFT)
     testbed.source.finish()
     scn = kills.copy.folder / "scn"
     kills.run(read_snapshot_again, kills.copy.name, "SHOP.PARTS", str(scn))

@@ -248,7 +248,7 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     once = Counter((row["_op"], row["_image"], int(row["ID"])) for row in history if row["_op"] in ("insert", "update"))
     assert once == {("insert", "after", 3): 1, ("insert", "after", 4): 1, **dict.fromkeys(BOTH_SIDES, 2)}
     (hashed,) = redolake("verify", PARTS, "--method", "buckets")["tables"]
-    repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3")
+    repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3", "--execute")
     assert (hashed["method"], hashed["differing_buckets"], hashed["source_rows_read"]) == ("buckets", 0, 0)
     assert (repaired["equal"], repaired["updated"], repaired["source_rows_read"]) == (True, 1, 1)
     swap_and_back(two_hosts, s3)
@@ -265,8 +265,8 @@ def swap_and_back(two_hosts: Setup, s3: S3) -> None:
     here.run_dag("backfill", file, from_scn=snapshot_scn, to_scn="now", tables=[BINS], target="copy", dry_run=False)
     (name,) = {key.split("/")[2] for key in s3.keys(two_hosts.bucket) if key.startswith("lake/_shadow/") and "-copy/" in key}
     before = two_hosts.delta_table(s3, "lake/shop/bins").version()
-    for choice in ({"shadow": name}, {"choice": "undo"}):
-        here.run_dag("swap", file, tables=[BINS], reason="a try on S3", dry_run=False, **choice)
+    for choice in ({"shadow": name}, {"undo": True}):
+        here.run_dag("mend", file, mend="swap", tables=[BINS], reason="a try on S3", dry_run=False, **choice)
         assert redolake("verify", BINS)["tables"][0]["differing_cells"] == 0
     assert two_hosts.delta_table(s3, "lake/shop/bins").version() == before + 2
 

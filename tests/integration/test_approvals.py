@@ -27,7 +27,7 @@ def test_a_ddl_is_ignored_once_by_approval(shop: Shop, no_spark: Any) -> None:  
     with pytest.raises(Terminal, match="'follow' answers") as wrong:
         steps.approve_ddl(pipeline, "SHOP.PARTS", "follow", reason="why not", by="ann")
     assert wrong.value.cure == "write ignore"
-    seen = steps.look_up_ddl(pipeline, "SHOP.PARTS", "ignore")
+    seen = steps.look_up_held(pipeline, "SHOP.PARTS", "ignore")
     with pytest.raises(Terminal, match="another statement"):
         steps.approve_ddl(pipeline, "SHOP.PARTS", "ignore", reason="approved before", by="ann", address=f"{seen.address}0")
 

@@ -1,4 +1,4 @@
-"""Build fourteen DAGs for each pipeline of pipelines.yml.
+"""Build nine DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -18,15 +18,10 @@ from redolake.airflow.backfill import backfill_dag
 from redolake.airflow.capture import capture_dag
 from redolake.airflow.configuration import configuration_file
 from redolake.airflow.doctor import doctor_dag
-from redolake.airflow.drop_transaction import drop_transaction_dag
-from redolake.airflow.fill_columns import fill_columns_dag
 from redolake.airflow.maintain import maintain_dag
-from redolake.airflow.quarantine import quarantine_dag
+from redolake.airflow.mend import mend_dag
 from redolake.airflow.recover import recover_dag
-from redolake.airflow.repair import repair_dag
-from redolake.airflow.resume import resume_dag
 from redolake.airflow.snapshot import snapshot_dag
-from redolake.airflow.swap import swap_dag
 from redolake.airflow.tasks import task
 from redolake.airflow.verify import verify_dag
 from redolake.config import Pipeline, load_each
@@ -38,13 +33,8 @@ BUILDERS = (
     snapshot_dag,
     backfill_dag,
     verify_dag,
-    repair_dag,
-    swap_dag,
-    fill_columns_dag,
-    quarantine_dag,
-    resume_dag,
     doctor_dag,
-    drop_transaction_dag,
+    mend_dag,
     recover_dag,
     maintain_dag,
 )

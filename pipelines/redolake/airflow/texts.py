@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redolake.config import Pipeline
+from redolake.operations import MENDS
 
 CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN window per run, and lands it as Parquet.
 
@@ -45,7 +46,8 @@ Trigger it with the tables, or with none for all tables that have no contents ye
 """
 
 BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones, reads
-the rows of *live* tables again that the range has touched, or makes whole *copies*, which `{name}_swap` puts in their place.
+the rows of *live* tables again that the range has touched, or makes whole *copies*, which *swap* of `{name}_mend` puts in
+their place.
 
 It reads what has landed, or archived logs again. *Dry run* ends after `prepare`, whose log shows the plan: what is read, what
 the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each is an SCN, a time with
@@ -71,36 +73,14 @@ It reads each table from Oracle once. The results stay in the ledger, with SCN a
 *Redolake*. Set `verify_schedule` in pipelines.yml to run it by time.
 """
 
-REPAIR = """Reads the rows of **{name}** again that the last comparison of a table found, `AS OF` the SCN that it is complete
-to, and merges them in one Delta commit that contains the reason. Then it compares these rows once more.
+MEND = f"""Mends tables of **{{name}}** by hand. The field *Mend* says what is done; the others are for some of these only.
 
-Other rows stay as they are, and no row becomes older: apply waits meanwhile. A table that is held because another writer has
-changed its rows goes on afterwards. Let `{name}_verify` find the rows first.
-"""
-
-SWAP = """Puts a whole copy of a table of **{name}** in the live table's place, in one Delta commit. What it replaces is kept as
-another copy, as long as `keep.shadows` says: *undo* puts it back.
-
-`{name}_backfill` with the target *copy* makes the copy, and its log has the name. The copy is brought to the table's own
-position first, so no row becomes older; apply waits meanwhile. *Dry run* only shows what it takes. Let `{name}_verify` prove
-the table afterwards.
-"""
-
-FILL_COLUMNS = """Fills columns that tables of **{name}** lack and pipelines.yml wants now: those that were left out, those that
-it computes, and those that it computes in another way.
-
-What they are made of is read of all rows `AS OF` the table's own position, and they are added in one Delta commit; the other
-columns are not read. Apply waits meanwhile, and goes on from the same position. *Dry run* only shows which columns. Let
-`{name}_verify` prove the tables afterwards.
-"""
-
-RESUME = """Lets held tables of **{name}** continue from their own positions, once the cause is removed.
-
-A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported DDL
-does, read the table again instead: `{name}_snapshot` with *Replace*.
-
-A choice for the *DDL* cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an
-approval under *Required Actions*.
+| *Mend* | what it does |
+|---|---|
+{"".join(f"| `{name}` | {one.does} |" + chr(10) for name, one in MENDS.items())}
+*Dry run* is on when the form opens: the task's log then shows what would be done. Without it, a *Reason* is stored with the
+name of who decided. What cannot be undone needs the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an
+approval under *Required Actions*, and whoever approves sees what the dry run shows.
 """
 
 DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It changes
@@ -117,26 +97,8 @@ files of killed attempts go. Then Delta tables with many small files are rewritt
 files of older versions are removed (VACUUM). Set `maintain_schedule` in pipelines.yml to run it by time.
 """
 
-DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
-
-*list* shows the open transactions, *show* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
-reason, and the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval under *Required Actions*. The
-reason is stored with the name of who decided. If the transaction commits, its tables lack its changes until
-`{name}_snapshot` reads them again with *Replace*.
-"""
-
-QUARANTINE = """Works off the changes of **{name}** that could not be applied and were put aside (`on_error`).
-
-*list* shows them in the task's log: key, SCN, operation, reason. *retry* reads the rows of the keys again AS OF each table's
-own position, merges them, and takes the keys out that are right then; a key that is still wrong fails the run with the reason.
-*drop* decides that the changes are never applied: the rows stay as they are, and `verify` lists their keys apart. It needs the
-pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval under *Required Actions*. Retry and drop need
-a reason, which is stored with the name of who decided.
-"""
-
 TASKS = {
     "doctor": "Runs all checks of the source and fails if one finds an error.",
-    "drop": "Lists the open transactions, shows what dropping one costs, or drops it.",
     "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run. If an archived log is due, it waits deferred, "
     "without a worker; an overdue log fails the run, and the next run waits again. Lost redo fails it at once.",
     "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet. Several, one "
@@ -153,15 +115,10 @@ TASKS = {
     "record": "Updates the ledger from the Delta logs and the batch's manifest, and publishes an event for each table that "
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
-    "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
-    "swap": "Brings the copy to the table's position, keeps the table's rows as another copy, and puts the copy's rows in "
-    "their place.",
-    "fill": "Reads the columns AS OF the table's position and adds them, or with *Dry run* shows which ones.",
-    "quarantine": "Lists the changes in quarantine, reads their rows again, or drops them.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
+    "mend": "Does what the form asks for, one table after the other, or with *Dry run* shows it.",
     "maintained": "Reports what OPTIMIZE and VACUUM did, and fails for the tables that could not be maintained.",
-    "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "
     "Airflow's `max_map_length`.",

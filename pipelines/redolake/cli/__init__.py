@@ -25,8 +25,10 @@ from redolake.cli import (
     transactions,
     verify,
 )
+from redolake.cli.operations import command_of
 from redolake.cli.options import EXIT_CODES
 from redolake.errors import one_line
+from redolake.operations import MENDS
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -69,14 +71,36 @@ def configure(
     logging.getLogger("redolake").setLevel(level)
 
 
-for group in (init, setup, replication, reading, monitoring, cockpit, verify, checks, recovery, maintenance):
-    for command in group.COMMANDS:
-        app.command(name=command.__name__.replace("_", "-"))(command)
-app.add_typer(history.app, name="history", help="Rebuild the history of a table's rows, or remove what is too old of it.")
-app.add_typer(quarantine.app, name="quarantine", help="List changes that could not be applied, and work them off.")
-app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")
-app.add_typer(spark.app, name="spark", help="Provide what Spark needs on a host, or start a Connect server.")
-app.add_typer(transactions.app, name="tx", help="List open transactions, or drop one on purpose.")
+PANELS = {
+    "Set up": "init validate plan doctor setup-sql olr-config migrate selftest spark",
+    "Run": "snapshot run",
+    "Look": "status tables windows stats explain-lag runway metrics schema tx views",
+    "Prove and mend": "verify repair resume quarantine fill-columns remine recover",
+    "Old ranges": "backfill read swap close-gap history",
+    "Keep": "prune optimize",
+}
+GROUPS = {
+    "history": (history.app, "Rebuild the history of a table's rows, or remove what is too old of it."),
+    "quarantine": (quarantine.app, "List changes that could not be applied, and work them off."),
+    "schema": (schema.app, "Show the versions of a table's columns."),
+    "spark": (spark.app, "Provide what Spark needs on a host, or start a Connect server."),
+    "tx": (transactions.app, "List open transactions, or drop one on purpose."),
+}
+WRITTEN = (init, setup, replication, reading, monitoring, cockpit, verify, checks, recovery, maintenance)
+COMMANDS = {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
+for words, operation in MENDS.items():
+    first, _, second = words.partition(" ")
+    if second:
+        GROUPS[first][0].command(name=second)(command_of(operation))
+    else:
+        COMMANDS[words] = command_of(operation)
+for panel, names in PANELS.items():
+    for name in names.split():
+        if name in GROUPS:
+            group, help = GROUPS[name]
+            app.add_typer(group, name=name, help=help, rich_help_panel=panel)
+        else:
+            app.command(name=name, rich_help_panel=panel)(COMMANDS[name])
 
 
 def main() -> None:

@@ -1,9 +1,8 @@
-"""Commands that prove the copy: repair, remine, selftest."""
+"""Commands that prove the copy: remine, selftest."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +12,9 @@ from redolake.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
-    TableArgument,
     YesOption,
     chosen_pipeline,
     confirm,
-    row_keys,
 )
 from redolake.cli.output import (
     Output,
@@ -25,48 +22,10 @@ from redolake.cli.output import (
     print_progress,
     progress,
     show,
-    shown_bytes,
 )
 
 if TYPE_CHECKING:
     from redolake.steps.capture.remine import RemineReport
-    from redolake.steps.proof.repair import RepairedTable
-
-
-def repair(
-    table: TableArgument,
-    reason: Annotated[str, typer.Option(help="Why; stored with the repair and in the Delta commit.")],
-    key: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Repair the row with this key, e.g. ID=42; once for each row. Default: what the last comparison found."
-        ),
-    ] = None,
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Read rows that differ again AS OF the table's SCN, and merge and compare them. Other rows stay as they are."""
-    from redolake import steps
-
-    keys = row_keys(key)
-    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
-        with progress() as report:
-            result = steps.repair_table(selected, table, reason=reason, keys=keys, report=report)
-        show(output, without_samples(result), lambda: f"{result}\n{cost_of(result)}")
-        if not result.equal:
-            raise typer.Exit(DIFFERS)
-
-
-def without_samples(result: RepairedTable) -> RepairedTable:
-    """Return the result without values, which terminals and logs need not show."""
-    return replace(result, samples=())
-
-
-def cost_of(result: RepairedTable) -> str:
-    read = f"{result.source_rows_read} rows, {shown_bytes(result.source_bytes_read)} were fetched from Oracle"
-    lake = "" if result.lake_bytes_read is None else f"; Delta files of {shown_bytes(result.lake_bytes_read)} were searched"
-    return f"{read}{lake}, in {result.seconds:g} s"
 
 
 def remine(
@@ -150,4 +109,4 @@ def selftest(
             raise typer.Exit(DIFFERS)
 
 
-COMMANDS = (repair, remine, selftest)
+COMMANDS = (remine, selftest)

@@ -15,13 +15,14 @@ from redolake.cli.connections import read_from_airflow, resolve_connections
 from redolake.cli.output import Output, print_error, print_json
 from redolake.config import Pipeline, load_configuration
 from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.operations import Verdict
 from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
 
-TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
+TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = Verdict.STOPPED, Verdict.MISUSED, Verdict.DIFFERS, Verdict.LATER
 EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·
 2 wrong configuration or usage · 3 something differs, or `run` leaves a table held ·
 75 try again later (`run`: an archived log is due and not there yet)."""

@@ -175,14 +175,6 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], u
     return out
 
 
-def shown_bytes(count: int) -> str:
-    """Return a number of bytes as people read it."""
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} B"
-
-
 def column_widths(texts: Sequence[Sequence[str]], unbroken: Sequence[bool], room: int) -> list[int | None]:
     """Return the widths of columns in which no word is cut, with what is left of the room for those that need more. None of
     them where all fit anyway, or where the room is too small: then rich divides it, and cuts words."""

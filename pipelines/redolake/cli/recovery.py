@@ -1,11 +1,9 @@
-"""Commands for tables and pipelines that stopped, lack columns, or have wrong rows: resume, recover, close-gap, swap,
-fill-columns."""
+"""Commands for pipelines that have lost redo: recover, close-gap."""
 
 from __future__ import annotations
 
 import getpass
 from dataclasses import asdict
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,48 +14,16 @@ from redolake.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
-    TableArgument,
     YesOption,
-    check_table_name,
     check_table_names,
     chosen_pipeline,
     confirm,
 )
-from redolake.cli.output import Output, print_progress, progress, show, show_lines
+from redolake.cli.output import Output, print_progress, progress, show
 from redolake.values.utc import beside
 
 if TYPE_CHECKING:
     from redolake.steps.run import RecoveredLoss
-
-
-class DdlChoice(StrEnum):
-    ignore = "ignore"
-    follow = "follow"
-    keep = "keep"
-
-
-def resume(
-    tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...", callback=check_table_names)],
-    ddl: Annotated[
-        DdlChoice | None,
-        typer.Option(help="Treat the DDL that holds the table in this way, once: `ignore` one that is not followed."),
-    ] = None,
-    reason: Annotated[str, typer.Option(help="Stored with the decision; --ddl needs it.")] = "",
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Release held tables; the next run continues each from its own position."""
-    from redolake import steps
-
-    with chosen_pipeline(output, pipeline, config) as selected:
-        by = getpass.getuser()
-        if ddl is not None:
-            resumed = tuple(steps.approve_ddl(selected, table, ddl.value, reason=reason, by=by).table for table in tables)
-        else:
-            resumed = steps.resume_tables(selected, tables, by=by, reason=reason)
-        lines = "\n".join(f"{table}: continues with the next run" for table in resumed)
-        show(output, {"resumed": resumed}, lambda: lines)
 
 
 def recover(
@@ -145,55 +111,6 @@ def close_gap(
             raise typer.Exit(TERMINAL)
 
 
-def swap(
-    table: Annotated[str, typer.Argument(help="OWNER.TABLE", callback=check_table_name)],
-    shadow: Annotated[
-        str | None, typer.Option("--shadow", help="The whole copy, as `redolake backfill --target copy` names it.")
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Put back what the last swap of the table has replaced.")] = False,
-    execute: Annotated[bool, typer.Option("--execute", help="Swap; default: show what that takes.")] = False,
-    reason: Annotated[str, typer.Option(help="Stored with the commit; --execute needs it.")] = "",
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Put a whole copy of a table in its live table's place, in one commit. What it replaces is kept as another copy.
-
-    The copy is brought to the table's position first, so no row gets older.
-    """
-    from redolake import steps
-
-    if (shadow is None) != undo:
-        raise typer.BadParameter("choose one of --shadow and --undo")
-    with chosen_pipeline(output, pipeline, config) as selected:
-        with progress() as report:
-            found = steps.swap_table(
-                selected, table, shadow, execute=execute, reason=reason, by=getpass.getuser(), report=report
-            )
-        show_lines(output, found, done=execute)
-
-
-def fill_columns(
-    table: TableArgument,
-    execute: Annotated[bool, typer.Option("--execute", help="Read and add them; default: show what that takes.")] = False,
-    reason: Annotated[str, typer.Option(help="Stored with the decision; --execute needs it.")] = "",
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Add the columns that a table lacks and pipelines.yml wants now, with their values, without a new snapshot: those that
-    were left out, those that it computes, and those that it computes in another way.
-
-    Only what these are made of and the key are read, AS OF the table's position.
-    """
-    from redolake import steps
-
-    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
-        with progress() as report:
-            found = steps.fill_columns(selected, table, execute=execute, reason=reason, by=getpass.getuser(), report=report)
-        show_lines(output, found, done=execute)
-
-
 def declared_text(made: RecoveredLoss) -> str:
     gap = made.gap
     lines = [
@@ -204,4 +121,4 @@ def declared_text(made: RecoveredLoss) -> str:
     return "\n".join(lines)
 
 
-COMMANDS = (resume, recover, close_gap, swap, fill_columns)
+COMMANDS = (recover, close_gap)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, YesOption, chosen_pipeline, confirm
-from redolake.cli.output import Output, grid, print_progress, show, show_dropped
+from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline
+from redolake.cli.output import Output, grid, show, show_dropped
 
 if TYPE_CHECKING:
     from redolake.steps.apply.transactions import OpenTransactionReport
@@ -40,24 +39,3 @@ def transaction_cells(found: OpenTransactionReport) -> tuple[object, ...]:
     age = "" if found.age_seconds is None else str(timedelta(seconds=found.age_seconds))
     thread = f"{found.thread}, container {found.con_id}"
     return (found.xid, found.start_scn, found.first_at, age, found.rows, found.username, thread)
-
-
-@app.command(name="drop")
-def drop_transaction(
-    xid: Annotated[str, typer.Argument(help="As `tx list` shows it.")],
-    reason: Annotated[str, typer.Option(help="Stored with the decision.")],
-    container: Annotated[int | None, typer.Option(help="Needed only if the xid is open in several containers.")] = None,
-    pipeline: PipelineOption = None,
-    yes: YesOption = False,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Never apply an open transaction, however it ends. Shows what that costs, and asks."""
-    from redolake import steps
-
-    with chosen_pipeline(output, pipeline, config) as selected:
-        found = steps.look_up_transaction(selected, xid, container)
-        print_progress(found.text)
-        confirm(selected, yes)
-        drop = steps.drop_transaction(selected, xid, found.con_id, reason=reason, by=getpass.getuser())
-        show(output, drop, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")

@@ -29,8 +29,8 @@ from redolake.cli.output import (
     show,
     show_declared_gaps,
     show_dropped,
-    shown_bytes,
 )
+from redolake.values.amounts import size
 from redolake.values.null_rule import nulled_text
 from redolake.values.utc import utc_text
 
@@ -103,7 +103,7 @@ def verify(
         ]  # fmt: skip
         rows = [
             (t.table, t.applied_scn, utc_text(t.applied_at), t.delta_version, t.source_rows, t.delta_rows, t.differing_cells,
-             *([sum(t.nulled.values())] if "NULL by rule" in columns else []), shown_bytes(t.source_bytes_read))
+             *([sum(t.nulled.values())] if "NULL by rule" in columns else []), size(t.source_bytes_read))
             for t in result.tables
         ]  # fmt: skip
         if output is Output.table:
@@ -123,7 +123,7 @@ def show_history(pipeline: Pipeline, tables: list[str] | None, output: Output) -
     columns = ("table", "UTC", "result", "AS OF SCN", "how", "rows", "missing", "extra", "cells", "seconds", "fetched")
     rows = [
         (p.table, utc_text(p.at), result_of(p), p.scn, how_of(p), p.source_rows, p.missing_rows, p.extra_rows,
-         p.differing_cells, p.seconds, shown_bytes(p.source_bytes_read))
+         p.differing_cells, p.seconds, size(p.source_bytes_read))
         for p in found
     ]  # fmt: skip
     show(output, found, lambda: grid("Comparisons", columns, rows) if rows else "No table was compared yet.")

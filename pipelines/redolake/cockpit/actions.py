@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redolake.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
+from redolake.operations import MENDS, Operation
 from redolake.records.shown_facts import ChoiceFact
 from redolake.values.moment import FORMS
 
@@ -16,12 +17,10 @@ PARTS = {
     "snapshot": "Snapshot",
     "backfill": "Backfill",
     "verify": "Verify",
-    "repair": "Repair",
-    "quarantine": "Quarantine",
+    "mend": "Mend",
+    "maintain": "Maintain",
     "recover": "Recover",
-    "resume": "Resume",
     "doctor": "Doctor",
-    "drop_transaction": "Drop a transaction",
 }
 # The choice of `<name>_recover`, by the name of the way to continue.
 FORM_CHOICES = {
@@ -104,9 +103,9 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     chosen = {"tables": [table.name]}
     if not table.listed:
         return []
-    repair = [Action("Repair", f"{pipeline}_repair", chosen, (REASON,), REPAIR)] if table.differs else []
+    repair = [mend("Repair", pipeline, MENDS["repair"], chosen)] if table.differs else []
     if table.state == "held":
-        found = [] if table.complete_to_scn is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
+        found = [] if table.complete_to_scn is None else [mend("Resume", pipeline, MENDS["resume"], chosen)]
         return [*repair, *found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
     if table.state == "live":
         return [*repair, Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
@@ -117,11 +116,19 @@ def quarantine_actions(pipeline: str, table: TableLine) -> list[Action]:
     """Offer to list what is in quarantine, and to read it again. What nobody applies is chosen in the form."""
     if not table.quarantined_keys or not table.listed:
         return []
-    dag, tables = f"{pipeline}_quarantine", {"tables": [table.name]}
+    retry, tables = MENDS["quarantine retry"], {"tables": [table.name]}
     return [
-        Action("List", dag, {"choice": "list", **tables}, costs=LIST),
-        Action("Retry", dag, {"choice": "retry", **tables}, (RETRY_REASON,), RETRY),
+        mend("List", pipeline, retry, tables, dry_run=True),
+        mend("Retry", pipeline, retry, tables),
     ]
+
+
+def mend(label: str, pipeline: str, operation: Operation, chosen: Mapping[str, Any], *, dry_run: bool = False) -> Action:
+    """Return the button of an operation for what is chosen; a dry run only shows in the task's log what it would do."""
+    conf = {"mend": operation.command, **chosen, "dry_run": dry_run}
+    asked = () if dry_run or operation.at_once else (Field("reason", "Reason", "", operation.reason, required=True),)
+    costs = f"{NOTHING_YET} {operation.does}" if dry_run else operation.does
+    return Action(label, f"{pipeline}_mend", conf, asked, costs)
 
 
 def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str] = ()) -> list[Action]:
@@ -138,28 +145,17 @@ def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str
 
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
     """Offer only to show it: what can't be undone is chosen after it, in the form."""
-    chosen = {"choice": "show", "xid": transaction.xid, "container": transaction.con_id}
-    return [Action("Show", f"{pipeline}_drop_transaction", chosen, costs=SHOW)]
+    chosen = {"xid": transaction.xid, "container": transaction.con_id}
+    return [mend("Show", pipeline, MENDS["tx drop"], chosen, dry_run=True)]
 
 
-REASON = Field("reason", "Reason", "", "Stored with the repair and in the Delta commit.", required=True)
-REPAIR = (
-    "Reads the rows that differ from Oracle again, merges them in one Delta commit, and compares them. Others stay as they are."
-)
-RETRY_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commit.", required=True)
-LIST = "Lists the changes with their keys and reasons in the task's log. Changes nothing."
-RETRY = (
-    "Reads the rows of the keys again, AS OF the table's own position, and merges them. Keys that are right leave the "
-    "quarantine."
-)
+NOTHING_YET = "Changes nothing: the task's log says what it would do."
 CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
 CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."
 CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
 SOURCE = "The windows that have landed, or archived logs, read again."
 FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
-SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
-RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 
 

@@ -260,7 +260,7 @@ def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, t
     for fault, names in faults.items():
         table, p = names[0], f"-p {pipeline}"
         if fault == "differs":
-            yield f"Repair {named(names)}: start {pipeline}_repair, or run `redolake repair {table} {p} --reason TEXT`."
+            yield f"Repair {named(names)}: start {pipeline}_mend, or run `redolake repair {table} {p} --reason TEXT --execute`."
         elif fault == "history differs":
             yield f"Make the history of {named(names)} again: `redolake history rebuild {table} {p}`."
         elif fault == "gap":

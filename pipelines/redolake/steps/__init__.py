@@ -4,7 +4,7 @@ A step opens ledger, landing and source, calls the decisions, and records the ou
 exported here.
 """
 
-from redolake.steps.apply.batch import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
+from redolake.steps.apply.batch import approve_ddl, look_up_held, prepare_batch, record_batch, resume_tables
 from redolake.steps.apply.transactions import drop_transaction, list_transactions, look_up_transaction
 from redolake.steps.capture.receive import receive_next_window
 from redolake.steps.capture.remine import discard_windows, remine_window
@@ -14,8 +14,8 @@ from redolake.steps.checks.validation import package_findings, validate
 from redolake.steps.follow import follow_pipeline
 from redolake.steps.plan_edit import plan_edit
 from redolake.steps.proof.fill_columns import FilledColumns, fill_columns
-from redolake.steps.proof.quarantine import drop_quarantined, list_quarantine, retry_quarantine
-from redolake.steps.proof.repair import repair_table
+from redolake.steps.proof.quarantine import drop_quarantined, list_quarantine, look_up_quarantined, retry_quarantine
+from redolake.steps.proof.repair import look_up_rows, repair_table
 from redolake.steps.proof.verify import list_proofs, verify_tables
 from redolake.steps.ranges.as_of import read_as_of
 from redolake.steps.ranges.close_gap import GapClosing, close_gap
@@ -104,7 +104,9 @@ __all__ = [
     "list_versions",
     "list_windows",
     "log_overdue",
-    "look_up_ddl",
+    "look_up_held",
+    "look_up_quarantined",
+    "look_up_rows",
     "look_up_transaction",
     "measure_runway",
     "migrate_ledger",

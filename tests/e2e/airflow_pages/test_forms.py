@@ -36,6 +36,10 @@ class Form:
         row = f"//input[@name='element_{name}']/ancestor::div[.//input[@role='combobox']][1]//input[@role='combobox']"
         return self.dialog.locator(f"xpath={row}")
 
+    def turn(self, name: str) -> None:
+        """Turn a switch."""
+        self.dialog.locator(f"[name=element_{name}]").dispatch_event("click")
+
     def choose(self, name: str, choice: str) -> None:
         self.box(name).fill(choice)
         self.page.get_by_role("option", name=choice).first.click()
@@ -138,18 +142,27 @@ class Opens:
 FORMS = {
     "doctor": Opens(()),
     "verify": Opens(("Tables",)),
-    "repair": Opens(("Tables", "Reason"), ("Tables",)),
-    "swap": Opens(("Choice", "Tables", "Copy", "Reason", "Dry run"), ("Tables",)),
-    "fill_columns": Opens(("Tables", "Reason", "Dry run"), ("Tables",)),
-    "quarantine": Opens(("Choice", "Tables", "Keys", "Reason", "Confirm")),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
-    "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(
         ("From", "To", "Tables", "Target", "Reason", "Folder", "Source", "Logs", "Columns", "Dry run"), ("From", "To")
     ),
+    "mend": Opens(
+        (
+            "Mend",
+            "Tables",
+            "DDL",
+            "Keys",
+            "Copy",
+            "Undo",
+            "Transaction",
+            "Container",
+            "Reason",
+            "Dry run",
+            "Confirm",
+        )
+    ),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "maintain": Opens(("Dry run",)),
-    "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
 }
 
 
@@ -160,7 +173,8 @@ def test_every_dag_that_is_started_by_hand_has_its_form_here() -> None:
 
 
 NEEDS_REASON = "needs a reason, which is stored with it\n  do this: add --reason TEXT, or in Airflow fill in the field Reason"
-# What is filled in, what the run gets of it, and what the run says. In a list, `=` stands before what is chosen.
+# What is filled in, what the run gets of it, and what the run says. In a list, `=` stands before what is chosen; `!` turns a
+# switch.
 Fields = dict[str, str]
 RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "a check of the source": (NAMED, "doctor", {}, {}, "success", ""),
@@ -211,15 +225,16 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "verify", {}, {"tables": []}, "failed", "SHOP.STOCK: NOT COMPARED, Terminal: the table has no contents yet",
     ),
     "a table that is not held": (
-        MATCHED, "resume", {"tables": "SHOP.NOTHING"}, {"tables": ["SHOP.NOTHING"], "ddl": None, "reason": None},
+        MATCHED, "mend", {"tables": "SHOP.NOTHING"}, {"mend": "resume", "tables": ["SHOP.NOTHING"], "ddl": None},
         "failed", "the table is not held (table SHOP.NOTHING)\n  do this: `redolake status` shows which are",
     ),
     "a choice for a DDL without a reason": (
-        NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore", "confirm": "e2e"},
-        {"tables": ["SHOP.STOCK"], "ddl": "ignore"}, "failed", NEEDS_REASON,
+        NAMED, "mend", {"tables": "=SHOP.STOCK", "ddl": "=ignore", "confirm": "e2e", "dry_run": "!"},
+        {"tables": ["SHOP.STOCK"], "ddl": "ignore", "dry_run": False}, "failed", NEEDS_REASON,
     ),
     "a repair without a reason": (
-        NAMED, "repair", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
+        NAMED, "mend", {"mend": "=repair: ", "tables": "=SHOP.STOCK", "dry_run": "!"},
+        {"mend": "repair", "tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
     ),
     "copies of tables with nothing in them": (
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: "}, {"target": "copy", "source": "landed"},
@@ -231,30 +246,33 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", "--from-logs: is nothing for the target copy\n    do this: leave it out, in Airflow the field Source",
     ),
     "a swap with no copy": (
-        NAMED, "swap", {"tables": "=SHOP.STOCK"}, {"choice": "swap", "tables": ["SHOP.STOCK"], "shadow": None, "dry_run": True},
-        "failed", "the field Copy is empty\n  do this: trigger the backfill with the target copy",
+        NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK"},
+        {"mend": "swap", "tables": ["SHOP.STOCK"], "shadow": None, "dry_run": True},
+        "failed", "swap of SHOP.STOCK: neither a copy nor undo is chosen",
     ),
     "a swap of a table without contents": (
-        MATCHED, "swap", {"tables": "SHOP.STOCK", "shadow": "5-9-copy", "reason": "a bug"},
+        MATCHED, "mend", {"mend": "=swap: ", "tables": "SHOP.STOCK", "shadow": "5-9-copy", "reason": "a bug"},
         {"tables": ["SHOP.STOCK"], "shadow": "5-9-copy", "reason": "a bug"}, "failed", "the table has no contents yet",
     ),
     "an undo that names a copy": (
-        NAMED, "swap", {"choice": "=undo: ", "tables": "=SHOP.STOCK", "shadow": "5-9-copy"},
-        {"choice": "undo", "shadow": "5-9-copy"},
-        "failed", "undo takes what the last swap has kept\n  do this: leave the field Copy empty",
+        NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK", "shadow": "5-9-copy", "undo": "!"},
+        {"undo": True, "shadow": "5-9-copy"}, "failed", "a copy and undo exclude each other",
     ),
     "columns of a table without contents": (
-        NAMED, "fill_columns", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None, "dry_run": True},
+        NAMED, "mend", {"mend": "=fill-columns: ", "tables": "=SHOP.STOCK"}, {"mend": "fill-columns", "tables": ["SHOP.STOCK"]},
         "failed", "the table has no contents yet",
     ),
-    "a list of the quarantine": (NAMED, "quarantine", {}, {"choice": "list", "keys": None}, "success", ""),
     "keys of no table": (
-        NAMED, "quarantine", {"choice": "=retry: ", "keys": "ID=4"}, {"choice": "retry", "tables": [], "keys": "ID=4"},
-        "failed", "the field Keys is for one table\n  do this: choose that table under Tables",
+        NAMED, "mend", {"mend": "=quarantine retry: ", "keys": "ID=4"}, {"tables": [], "keys": "ID=4"},
+        "failed", "no table is chosen to quarantine retry\n  do this: choose it in the field Tables",
     ),
     "nothing to retry": (
-        MATCHED, "quarantine", {"choice": "=retry: ", "reason": "fixed"}, {"choice": "retry", "reason": "fixed"},
-        "failed", "no key is in quarantine",
+        MATCHED, "mend", {"mend": "=quarantine retry: ", "tables": "SHOP.STOCK"}, {"mend": "quarantine retry"},
+        "failed", "no key of the table is in quarantine",
+    ),
+    "a field of another operation": (
+        NAMED, "mend", {"mend": "=tx drop: ", "keys": "ID=4"}, {"mend": "tx drop", "keys": "ID=4"},
+        "failed", "tx drop has no Keys\n  do this: leave the field Keys empty",
     ),
     "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "show", "scn": None, "tables": []}, "success", ""),
     "a gap that is confirmed by another text": (
@@ -266,13 +284,13 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", NEEDS_REASON,
     ),
     "maintenance where nothing is old": (NAMED, "maintain", {}, {"dry_run": False}, "success", ""),
-    "a list of open transactions": (NAMED, "drop_transaction", {}, {"choice": "list", "xid": None}, "success", ""),
+    "a list of open transactions": (NAMED, "mend", {"mend": "=tx drop: "}, {"xid": None, "dry_run": True}, "success", ""),
     "no transaction to drop": (
-        NAMED, "drop_transaction", {"choice": "=drop: "}, {"choice": "drop", "xid": None},
-        "failed", "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log",
+        NAMED, "mend", {"mend": "=tx drop: ", "confirm": "e2e", "dry_run": "!"}, {"mend": "tx drop", "xid": None},
+        "failed", "no transaction is named",
     ),
     "an unknown transaction": (
-        NAMED, "drop_transaction", {"choice": "=show: ", "xid": " 1.2.3"}, {"choice": "show", "xid": " 1.2.3"},
+        NAMED, "mend", {"mend": "=tx drop: ", "xid": " 1.2.3"}, {"mend": "tx drop", "xid": " 1.2.3"},
         "failed", "no transaction 1.2.3 is open at the end of the last batch",
     ),
 }  # fmt: skip
@@ -285,7 +303,9 @@ def test_a_form_opens_with_its_fields_and_its_run_gets_what_was_filled_in_and_sa
     pipeline, part, fields, conf, state, text = RUNS[name]
     form = open_form(part, pipeline)
     for field, value in fields.items():
-        if value.startswith("="):
+        if value == "!":
+            form.turn(field)
+        elif value.startswith("="):
             form.choose(field, value[1:])
         else:
             form.write(field, value)

@@ -18,7 +18,7 @@ __all__ = ["recovery", "run"]
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
-DROP = {"choice": "drop", "xid": "3.12.45", "reason": "a forgotten session"}
+DROP = {"mend": "tx drop", "xid": "3.12.45", "reason": "a forgotten session", "dry_run": False}
 COST = DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7})
 
 
@@ -65,13 +65,13 @@ def transactions(steps):
 
 
 def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_approved(run, transactions):
-    from redolake.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.mend import mend_dag
 
     with person("Approve", reason="agreed with the owner") as asked:
-        states, _ = run(drop_transaction_dag, DROP)
+        states, _ = run(mend_dag, DROP)
 
-    assert (states["approve", -1], states["drop", -1]) == ("success", "success")
-    assert (asked.subject, asked.fields["reason"]["value"]) == ("shop: drop transaction 3.12.45", "a forgotten session")
+    assert (states["approve", -1], states["mend", -1]) == ("success", "success")
+    assert (asked.subject, asked.fields["reason"]["value"]) == ("shop: tx drop", "a forgotten session")
     assert "SHOP.ORDERS: 7 row(s)" in asked.body
     name, arguments, how = transactions.calls[-1]
     assert (name, arguments) == ("drop_transaction", ("3.12.45", 3))
@@ -79,15 +79,15 @@ def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_appro
 
 
 def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
-    from redolake.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.mend import mend_dag
 
     with person("Reject"):
-        states, ran = run(drop_transaction_dag, DROP)
+        states, ran = run(mend_dag, DROP)
 
-    assert (states["drop", -1], ran.state) == ("skipped", "success")
+    assert (states["mend", -1], ran.state) == ("skipped", "success")
     assert names(transactions) == ["look_up_transaction", "record_rejection"]
     assert transactions.calls[-1][1:] == (
-        ("shop: drop transaction 3.12.45",),
+        ("shop: tx drop",),
         {"by": "ann, asked by dag_test", "reason": "a forgotten session"},
     )
 
@@ -107,18 +107,18 @@ def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recove
 
 
 def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, steps):
-    from redolake.airflow.resume import resume_dag
+    from redolake.airflow.mend import mend_dag
 
-    steps.answers("look_up_ddl", SimpleNamespace(scn=120, what="TRUNCATE TABLE orders", address="at 120"))
+    steps.answers("look_up_held", lambda table, _: SimpleNamespace(table=table, text="TRUNCATE TABLE orders", address="at 120"))
     steps.answers("approve_ddl", SimpleNamespace(table="SHOP.ORDERS"))
     steps.answers("resume_tables", ("SHOP.ORDERS",))
 
-    run(resume_dag, {"tables": ["SHOP.ORDERS"]})
+    run(mend_dag, {"tables": ["SHOP.ORDERS"], "dry_run": False})
     with person("Approve", reason="asked for") as asked:
-        run(resume_dag, {"tables": ["SHOP.ORDERS"], "ddl": "follow"})
+        run(mend_dag, {"tables": ["SHOP.ORDERS"], "ddl": "follow", "dry_run": False})
 
-    assert names(steps) == ["resume_tables", "look_up_ddl", "approve_ddl"]
-    assert "SHOP.ORDERS, SCN 120: TRUNCATE TABLE orders" in asked.body
+    assert names(steps) == ["resume_tables", "look_up_held", "approve_ddl"]
+    assert "SHOP.ORDERS: TRUNCATE TABLE orders" in asked.body
     assert steps.calls[-1][2] == {"by": "ann, asked by dag_test", "reason": "asked for", "address": "at 120"}
 
 

@@ -17,13 +17,8 @@ BUILDS = (
     "snapshot",
     "backfill",
     "verify",
-    "repair",
-    "swap",
-    "fill_columns",
-    "quarantine",
-    "resume",
     "doctor",
-    "drop_transaction",
+    "mend",
     "recover",
     "maintain",
 )
@@ -64,7 +59,7 @@ def test_parsing_the_dag_file_loads_no_heavy_module(settings, tmp_path):
     assert [sorted(f"shop_{part}" for part in BUILDS), []] == json.loads(answer.stdout.splitlines()[-1])
 
 
-def test_every_pipeline_becomes_ten_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
+def test_every_pipeline_becomes_nine_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
     settings("submit")
 
     found = bag(monkeypatch, tmp_path, (tmp_path / "pipelines.yml").read_text())
@@ -168,9 +163,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
             ) == (
-                0
-                if task.task_id in ("runway", "verify", "repair", "swap", "fill", "quarantine", "resume", "doctor", "drop")
-                else 2,
+                0 if task.task_id in ("runway", "verify", "mend", "doctor") else 2,
                 2.0,
                 1.0,
                 60.0,
@@ -263,8 +256,4 @@ def test_each_form_can_be_submitted_as_it_opens_but_for_what_only_a_person_knows
     assert missing == [
         ("shop_backfill", "from_scn"),
         ("shop_backfill", "to_scn"),
-        ("shop_repair", "tables"),
-        ("shop_swap", "tables"),
-        ("shop_fill_columns", "tables"),
-        ("shop_resume", "tables"),
     ]

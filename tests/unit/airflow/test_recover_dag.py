@@ -1,4 +1,4 @@
-"""`<name>_recover`, `<name>_drop_transaction` and `<name>_doctor` as a user meets them: forms, confirmation, and their ends."""
+"""`<name>_recover` and `<name>_doctor` as a user meets them: forms, confirmation, and their ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from redolake.errors import Finding
 from redolake.reconcile.redo_loss import ErrorReport
-from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import DoctorReport
 from redolake.steps.ranges.close_gap import ClosingTable, GapClosing
 from redolake.steps.recovery.recover import RecoveryReport, recovery_text
@@ -108,35 +107,6 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     assert trigger.conf["replace"] is True
     assert isinstance(trigger.conf["tables"], XComArg)
     assert dag.params["choice"] == "show"
-
-
-@pytest.mark.parametrize(
-    ("form", "state", "called"),
-    [
-        ({}, "success", ["list_transactions"]),
-        ({"choice": "show", "xid": " 3.12.45 "}, "success", ["look_up_transaction"]),
-        ({"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "yes"}, "upstream_failed", []),
-        (
-            {"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "shop"},
-            "success",
-            ["look_up_transaction", "drop_transaction"],
-        ),
-    ],
-    ids=["list", "show", "not confirmed", "drop"],
-)
-def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, steps, form, state, called):
-    from redolake.airflow.drop_transaction import drop_transaction_dag
-
-    steps.answers("list_transactions", TransactionList(None, (), ()))
-    steps.answers("look_up_transaction", DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7}))
-    steps.answers("drop_transaction", None)
-
-    states, _ = run(drop_transaction_dag, form)
-
-    assert (states["drop", -1], names(steps)) == (state, called)
-    if len(called) == 2:
-        ((_, looked_up, _), (_, dropped, how)) = steps.calls
-        assert (looked_up[0], dropped, how["reason"]) == ("3.12.45", ("3.12.45", 3), "old")
 
 
 def test_doctor_fails_with_the_errors_alone(run, steps):

@@ -225,14 +225,14 @@ def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
 
     code, output = run(*order)
-    assert (code, dropped) == (2, [])
-    assert "SHOP.ORDERS: 7 row(s)" in output
-    assert "confirm it with --yes" in output
-    assert (run(*order, "--yes")[0], dropped) == (0, ["forgotten"])
+    assert (code, dropped, "SHOP.ORDERS: 7 row(s)" in output, "--execute does it" in output) == (0, [], True, True)
+    code, output = run(*order, "--execute")
+    assert (code, dropped, "SHOP.ORDERS: 7 row(s)" in output, "confirm it with --yes" in output) == (2, [], True, True)
+    assert (run(*order, "--execute", "--yes")[0], dropped) == (0, ["forgotten"])
 
 
 def test_dropping_a_transaction_that_is_not_open_is_a_clear_error(settings: Path) -> None:
-    code, output = run("tx", "drop", "3.12.45", "--reason", "x", "--yes", "--config", str(settings))
+    code, output = run("tx", "drop", "3.12.45", "--reason", "x", "--execute", "--yes", "--config", str(settings))
 
     assert code == 1
     assert "no transaction 3.12.45 is open" in output

@@ -163,9 +163,9 @@ def test_on_a_phone_the_cure_and_the_buttons_of_a_held_table_are_in_sight(page: 
 def test_the_cost_of_dropping_a_transaction_is_looked_at_by_a_button(page: Any, site: Site) -> None:
     page.locator("section[aria-labelledby=transactions]").get_by_role("button", name="Show").first.click()
     page.click("dialog button.primary")
-    page.wait_for_url("**/dags/shop_drop_transaction/runs/manual__1")
+    page.wait_for_url("**/dags/shop_mend/runs/manual__1")
 
-    assert site.started[0][1]["conf"] == {"choice": "show", "xid": "4.17.2210", "container": 3}
+    assert site.started[0][1]["conf"] == {"mend": "tx drop", "xid": "4.17.2210", "container": 3, "dry_run": True}
 
 
 def test_a_pipeline_without_contents_offers_its_snapshot_and_no_empty_tables(page: Any, site: Site, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from redolake.context import PipelineContext, open_context, open_to_read, owner,
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
+from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.batches import attempt_of, find_superseded
 from redolake.reconcile.dropped_transactions import record_drops
@@ -162,13 +163,41 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
         for text in tables:
             table = TableId.parse(text)
             check_contents(context, table)
-            entry = context.ledger.table(table)
-            if entry is None or entry.state != "held":
-                raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
+            entry = held_entry(context, table)
             record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip())
             context.ledger.release(table)
             resumed.append(str(table))
         return tuple(resumed)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTable:
+    """What holds a table; `address` is that of the DDL statement that a choice would answer."""
+
+    table: str
+    text: str
+    address: str | None = None
+
+
+def look_up_held(pipeline: Pipeline, table_name: str, choice: str | None = None) -> HeldTable:
+    """Return what holds a table. Raises Terminal for a table that is not held, or not by a statement that `choice` answers."""
+    table = TableId.parse(table_name)
+    with open_to_read(pipeline) as context:
+        if choice:
+            found = holding_statement(context, table, choice)
+            return HeldTable(table_name, f"would {choice} the statement of SCN {found.scn}: {found.what}", found.address)
+        check_contents(context, table)
+        entry = held_entry(context, table)
+        why = (entry.error or {}).get("what", "")
+        return HeldTable(table_name, f"would continue from SCN {entry.complete_to_scn}; it is held: {why}")
+
+
+def held_entry(context: PipelineContext, table: TableId) -> TableEntry:
+    """Return a table's entry. Raise Terminal for a table that is not held."""
+    entry = context.ledger.table(table)
+    if entry is None or entry.state != "held":
+        raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
+    return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +216,8 @@ class HoldingStatement:
         return f"{self.table} thread {self.thread} SCN {self.scn} {self.rs_id}"
 
 
-def look_up_ddl(pipeline: Pipeline, table_name: str, choice: str) -> HoldingStatement:
-    """Return the DDL statement that holds a table. Raises Terminal for a table that none holds which `choice` answers."""
-    with open_to_read(pipeline) as context:
-        return holding_statement(context, TableId.parse(table_name), choice)
-
-
 def holding_statement(context: PipelineContext, table: TableId, choice: str) -> HoldingStatement:
+    """Return the DDL statement that holds a table. Raise Terminal for a table that none holds which `choice` answers."""
     entry = context.ledger.table(table)
     error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
     where = error.get("where", {})

@@ -32,6 +32,10 @@ class OpenTransactionReport(OpenTransaction):
 
     age_seconds: int | None
 
+    def __str__(self) -> str:
+        begun = f"open since SCN {self.start_scn} ({self.first_at}), {self.rows} rows"
+        return f"{self.xid} of container {self.con_id}: {begun}, user {self.username or 'unknown'}, redo thread {self.thread}"
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionList:

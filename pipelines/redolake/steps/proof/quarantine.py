@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
@@ -160,6 +160,17 @@ def list_quarantine(
         return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
 
 
+def look_up_quarantined(
+    pipeline: Pipeline, table_name: str, keys: Sequence[Mapping[str, str]] = (), *, opens: Callable[[], Any] | None = None
+) -> QuarantineList:
+    """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
+    not there."""
+    found = list_quarantine(pipeline, [table_name], opens=opens)
+    chosen = set(choose_keys({one.key: one.state for one in found.wrong}, TableId.parse(table_name), keys))
+    changes = tuple(one for one in found.changes if chosen & {one.key, one.other_key})
+    return replace(found, changes=changes, wrong=tuple(one for one in found.wrong if one.key in chosen))
+
+
 def change_of(table: TableId, row: Mapping[str, Any], wrong: Mapping[str, Wrong]) -> QuarantinedChange:
     states, at = {wrong[key].state for key in (row["key"], row["other_key"]) if key in wrong}, row["commit_time"]
     return QuarantinedChange(
@@ -190,7 +201,7 @@ def retry_quarantine(
     with spark_when_needed(pipeline, spark, opens) as session:
         with open_reconciled(pipeline) as context:
             found = quarantine_of(context, session, table)
-            wanted = choose_keys(found, table, keys)
+            wanted = choose_keys(states_of(found), table, keys)
             assert found is not None
             check_key(context, table)
 
@@ -252,7 +263,7 @@ def drop_quarantined(
     table, by = TableId.parse(table_name), by or owner()
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
         found = quarantine_of(context, session, table)
-        wanted = choose_keys(found, table, keys)
+        wanted = choose_keys(states_of(found), table, keys)
         assert found is not None
         record_approval(
             context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
@@ -260,13 +271,16 @@ def drop_quarantined(
         return record_drop(found, wanted, by=by, why=reason.strip())
 
 
-def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
+def states_of(found: Quarantine | None) -> dict[str, KeyState]:
+    return {} if found is None else {key: one.state for key, one in found.wrong.items()}
+
+
+def choose_keys(states: Mapping[str, KeyState], table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the keys that are meant. Raise Terminal where none is in quarantine, or one of them is not."""
-    wrong = {} if found is None else found.wrong
     if not keys:
-        wanted = [key for key, one in wrong.items() if one.state == "open"]
+        wanted = [key for key, state in states.items() if state == "open"]
     else:
-        names = {frozenset(json.loads(key).items()): key for key in wrong}
+        names = {frozenset(json.loads(key).items()): key for key in states}
         wanted = [names.get(frozenset(given.items()), "") for given in keys]
     if not wanted or "" in wanted:
         what = "no such key of the table is in quarantine" if keys else "no key of the table is in quarantine"

@@ -15,7 +15,7 @@ from typing import Any
 
 from redolake.apply.verify.comparison import Comparison, Difference, Part
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
+from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner, silent
 from redolake.errors import RedolakeError, Terminal, Transient
 from redolake.host import crash
 from redolake.land import layout
@@ -35,6 +35,7 @@ from redolake.steps.shared.leases import LeaseRenewer, take_apply_lease
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.values.amounts import size
 from redolake.values.canonical import WHOLE_HASH, HashPlan
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import ChainPosition, Scn
@@ -80,6 +81,31 @@ class RepairedTable:
         end = listed + ("; the table is not held any more" if self.released else "")
         return f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}"
 
+    @property
+    def lines(self) -> tuple[str, str]:
+        """What was done, and what it has read."""
+        lake = "" if self.lake_bytes_read is None else f"; Delta files of {size(self.lake_bytes_read)} were searched"
+        read = f"{self.source_rows_read} rows, {size(self.source_bytes_read)} were fetched from Oracle{lake}"
+        return str(self), f"{read}, in {self.seconds:g} s"
+
+    @property
+    def without_samples(self) -> RepairedTable:
+        """The same without values, which terminals and logs need not show."""
+        return replace(self, samples=())
+
+
+@dataclass(frozen=True, slots=True)
+class RowsToRepair:
+    """The rows that a repair would read again AS OF the table's applied SCN, and what names them."""
+
+    table: str
+    rows: int
+    cause: str
+    applied_scn: int | None
+
+    def __str__(self) -> str:
+        return f"{self.table}: would read {self.rows} rows again AS OF SCN {self.applied_scn}, of {self.cause}"
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -89,6 +115,19 @@ class Chosen:
     rows: tuple[FoundRow, ...]
     cause: str
     covers: int | None = None
+
+
+def look_up_rows(pipeline: Pipeline, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> RowsToRepair:
+    """Return what a repair would read again. Raises Terminal as `repair_table` does."""
+    table = TableId.parse(table_name)
+    with open_to_read(pipeline) as context:
+        entry = entry_with_contents(context, table)
+        if keys:
+            rows, cause = len(keys), "keys that a person named"
+        else:
+            found = found_by_proofs(context, entry)
+            rows, cause = len(found.rows), found.cause
+        return RowsToRepair(table_name, rows, cause, entry.complete_to_scn)
 
 
 @crash.writer
@@ -291,6 +330,10 @@ def rows_to_repair(
 ) -> Chosen:
     if keys:
         return Chosen(rows_of_keys(work, keys), cause)
+    return found_by_proofs(context, entry)
+
+
+def found_by_proofs(context: PipelineContext, entry: TableEntry) -> Chosen:
     return rows_of_proofs(entry, open_proofs(context, entry), lambda name: context.landing.proofs.found_rows(entry.table, name))
 
 

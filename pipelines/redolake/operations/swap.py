@@ -1,0 +1,29 @@
+"""`swap`: put a whole copy of a table in its place, or put back what a swap has replaced."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from redolake.errors import ConfigurationError, Finding
+from redolake.operations.declared import Option, Outcome, Table, Work, operation
+
+Shadow = Annotated[str | None, Option("The whole copy, as `redolake backfill --target copy` names it.", "Copy")]
+Undo = Annotated[bool, Option("Put back what the last swap of the table has replaced.")]
+
+
+@operation("swap", reason="Stored with the commit.")
+def swap(work: Work, table: Table, shadow: Shadow = None, undo: Undo = False) -> Outcome:
+    """Put a whole copy of a table in its live table's place, in one commit. What it replaces is kept as another copy.
+
+    The copy is brought to the table's position first, so no row gets older; apply waits meanwhile.
+    """
+    from redolake import steps
+
+    if (shadow is None) != undo:
+        what = "a copy and undo exclude each other" if undo else "neither a copy nor undo is chosen"
+        raise ConfigurationError([Finding(f"swap of {table}", what, "choose one: --shadow COPY (the field Copy), or --undo")])
+    found = steps.swap_table(
+        work.pipeline, table, shadow, execute=work.execute, reason=work.reason, by=work.by,
+        report=work.report, opens=work.opens,
+    )  # fmt: skip
+    return Outcome(found, tuple(found.lines))
