@@ -137,7 +137,7 @@ def refuse_unused(
     given = {
         "--schema": schema == "current", "--folder": bool(folder), "--from-logs": from_logs, "--reason": bool(reason.strip()),
     }  # fmt: skip
-    unused = [name for name, is_given in given.items() if is_given and name not in taken_by(target)]
+    unused = [name for name, is_given in given.items() if is_given and name not in options_of(target)]
     found = [Finding(name, f"is nothing for the target {target}", use_of(name)) for name in unused]
     if target == "files" and not ("://" in folder or Path(folder).is_absolute()):
         cure = "add --folder /path, or --folder s3://bucket/path"
@@ -145,12 +145,12 @@ def refuse_unused(
     refuse(found)
 
 
-def taken_by(target: BackfillTarget) -> tuple[str, ...]:
+def options_of(target: BackfillTarget) -> tuple[str, ...]:
     return LIVE_TAKES if target == "live" else DESTINATIONS[target].takes
 
 
 def use_of(option: str) -> str:
-    targets = [target for target in get_args(BackfillTarget) if option in taken_by(target)]
+    targets = [target for target in get_args(BackfillTarget) if option in options_of(target)]
     return f"leave it out, in Airflow the field {FIELDS[option]}, or choose the target {', '.join(targets)}"
 
 
