@@ -88,7 +88,7 @@ def test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo(tmp_
 
         def is_equal(pipeline: Pipeline) -> bool:
             found = steps.verify_tables(pipeline, source=shop.params, spark=spark)
-            assert [one.history.equal for one in found.tables if one.history] == [True]
+            assert [one.history.is_equal for one in found.tables if one.history] == [True]
             return found.equal
 
         caught_up(shop, wide, spark)
@@ -189,7 +189,7 @@ def test_columns_of_a_mapped_table_are_filled_as_its_mapping_makes_them(
             (4, "moved", "n"), (6, "W3", "n"), (8, "late", "n"), (14, "W7", "n"), (18, "open", "n"), (20, "last", "end"),
         ]  # fmt: skip
         found = steps.verify_tables(every, source=shop.params, spark=spark)
-        assert (found.equal, [one.history.equal for one in found.tables if one.history]) == (True, [True])
+        assert (found.equal, [one.history.is_equal for one in found.tables if one.history]) == (True, [True])
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES or 1))

@@ -18,7 +18,7 @@ from redolake.records.batches.carry import OpenTransaction
 from redolake.records.codec import to_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.shown_facts import (
-    ChoiceFact,
+    Choice,
     ChoicesFact,
     FailureFact,
     LogFact,
@@ -203,11 +203,11 @@ class CockpitLedger:
         missing = [{"thread": 1, "sequence": 105, "resetlogs_id": INCARNATION, "why": "deleted from destination 1"}]
         self.ledger.record_loss(error, step="plan", position=position, missing=missing)
         choices = (
-            ChoiceFact("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover -p shop --restored"),
-            ChoiceFact("snapshot", "snapshot all tables again; capture goes on from now",
+            Choice("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover -p shop --restored"),
+            Choice("snapshot", "snapshot all tables again; capture goes on from now",
                        "the history between the position and the new snapshot; a table is held until its snapshot",
                        "redolake recover -p shop --snapshot"),
-            ChoiceFact("gap", "declare the gap, SCN 2005000 to 2006000: the tables go on without its changes",
+            Choice("gap", "declare the gap, SCN 2005000 to 2006000: the tables go on without its changes",
                        "every change committed in the gap. It stays visible until the tables are snapshotted again",
                        "redolake recover -p shop --declare-gap --reason TEXT"),
         )  # fmt: skip

@@ -22,7 +22,7 @@ from redolake.config import Pipeline
 from redolake.errors import one_line
 
 if TYPE_CHECKING:
-    from redolake.window.recovery_options import Choice
+    from redolake.records.shown_facts import Choice
 
 log = logging.getLogger(__name__)
 

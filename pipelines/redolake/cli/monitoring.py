@@ -32,11 +32,12 @@ from redolake.cli.output import (
     show_held,
 )
 from redolake.cli.stats import StatsBy, account_text, stats_text
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.readers import NOT_PROVED
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
-    from redolake.records.shown_facts import HistoryFact, StreamFact
+    from redolake.records.shown_facts import StreamFact
     from redolake.steps.recovery.runway import LogReport, ThreadRunwayReport
     from redolake.steps.shared.status import Status, TableStatus
 

@@ -16,6 +16,7 @@ from redolake.cli.output import Output, print_error, print_json
 from redolake.config import Pipeline, load_configuration
 from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
 from redolake.operations import Verdict
+from redolake.operations.declared import MEANINGS
 from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
 
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from redolake.steps import LogsToRead
 
 TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = Verdict.STOPPED, Verdict.MISUSED, Verdict.DIFFERS, Verdict.LATER
-EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·
-2 wrong configuration or usage · 3 something differs, or `run` leaves a table held ·
-75 try again later (`run`: an archived log is due and not there yet)."""
+EXIT_CODES = f"Exit codes: {' · '.join(f'{code:d} {means}' for code, means in MEANINGS.items())}."
 
 
 def check_table_names(names: list[str] | None) -> list[str] | None:

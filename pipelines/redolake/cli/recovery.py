@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from redolake.cli.options import (
+    DIFFERS,
     TERMINAL,
     ConfigOption,
     OutputOption,
@@ -97,7 +98,7 @@ def close_gap(
 ) -> None:
     """Close a declared gap from logs that were restored since: the tables get the changes that it lacks.
 
-    Exits with 1 while logs are missing, or a table stays as it is.
+    Exits with 1 while logs are missing, and with 3 where a table stays as it is.
     """
     from redolake import steps
 
@@ -108,7 +109,7 @@ def close_gap(
             )
         show(output, found, lambda: Text("\n".join(line for line in found.lines if line)))
         if found.missing or any(table.why_not for table in found.tables):
-            raise typer.Exit(TERMINAL)
+            raise typer.Exit(TERMINAL if found.missing else DIFFERS)
 
 
 def declared_text(made: RecoveredLoss) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from redolake.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
 from redolake.operations import MENDS, Operation
-from redolake.records.shown_facts import ChoiceFact
+from redolake.records.shown_facts import Choice
 from redolake.values.moment import FORMS
 
 PARTS = {
@@ -78,6 +78,7 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
         Action("Backfill", f"{name}_backfill", fields=backfill_fields("", "", options)),
         snapshot,
         doctor,
+        Action("Maintain", f"{name}_maintain", fields=(Field("dry_run", "Only show what would go", True),), costs=MAINTAIN),
     ]
 
 
@@ -155,6 +156,7 @@ CLOSING = "Lists in the task's log the logs that are still missing, or the windo
 CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
 SOURCE = "The windows that have landed, or archived logs, read again."
 FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
+MAINTAIN = "Removes what `keep` in pipelines.yml need not keep, then rewrites tables with many small files."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 
@@ -169,7 +171,7 @@ def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCar
     return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
 
 
-def card_of(pipeline: str, choice: ChoiceFact) -> ChoiceCard:
+def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
     chosen = FORM_CHOICES[choice.name]
     fields: tuple[Field, ...] = ()
     if chosen == "position":

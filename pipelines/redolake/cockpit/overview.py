@@ -35,12 +35,12 @@ from redolake.ledger import open_ledger_to_read
 from redolake.ledger.batch_stats import clock_difference, table_stats, total
 from redolake.ledger.entries import BatchEntry, Decision, Json, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.shown_facts import (
     ChoicesFact,
     DropsFact,
-    HistoryFact,
     LogFact,
     ProofFact,
     QuarantineFact,

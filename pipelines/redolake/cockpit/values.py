@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from redolake.records.shown_facts import ChoiceFact, HistoryFact, LogKind, ProofFact
+from redolake.records.batches.manifest import HistoryFact
+from redolake.records.shown_facts import Choice, LogKind, ProofFact
 
 State = Literal[
     "on time", "incomplete", "wrong", "waiting for a log", "late", "stopped", "source away", "paused", "snapshotting",
@@ -355,7 +356,7 @@ class Recovery:
     cure: str
     since: datetime
     missing: tuple[str, ...]
-    choices: tuple[ChoiceFact, ...]
+    choices: tuple[Choice, ...]
     rman: tuple[str, ...]
 
 

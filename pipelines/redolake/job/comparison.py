@@ -12,13 +12,14 @@ from redolake.apply.spark.holds import mapping_failure
 from redolake.apply.spark.session import read_as_written
 from redolake.apply.spark.thrown import failure_text
 from redolake.apply.verify.compare import compare, digest_lake, digest_source
-from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison
+from redolake.apply.verify.comparison import CompareTask, Comparison, Digest
 from redolake.apply.verify.history import compare_history
 from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from redolake.job.damaged_files import check_files
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.lakes import LakePlace
+from redolake.records.proofs import ProvedHistory
 
 
 def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask], lake: LakePlace | None = None) -> tuple[Comparison, ...]:
@@ -47,7 +48,7 @@ def digest_rows(spark: SparkSession, task: CompareTask, lake: LakePlace | None =
         return digest_source(spark, task, TRANSLATION)
 
 
-def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> ProvedHistory:
     """Compare the version of the table with what its history says of the same SCN."""
     with errors_of(spark, task):
         return compare_history(spark, task, path)

@@ -46,7 +46,7 @@ def says_the_same(spark: SparkSession, path: str, target: str, base_id: str, opt
     table, history = DeltaTable(spark, target, base_id), DeltaHistory(spark, path, base_id)
     places = [field.metadata for field in table.schema.fields if KEY_PLACE in field.metadata]
     key = [found[COLUMN_ID] for found in sorted(places, key=lambda found: int(found[KEY_PLACE]))]
-    return folded_differences(spark, history, live(table.rows, options), key, scn).equal
+    return folded_differences(spark, history, live(table.rows, options), key, scn).is_equal
 
 
 def join_history(
@@ -59,7 +59,7 @@ def join_history(
     table, made = DeltaTable(spark, target, task.app_id), DeltaHistory(spark, str(task.history), task.app_id)
     check_same(table, task, load, spec.end - 1)
     found = folded_differences(spark, made, live(table.rows, task.options), task.versions[-1].key, spec.end - 1)
-    if not found.equal:
+    if not found.is_equal:
         raise Terminal(
             f"by the redo, the table would have other rows: {found.missing_rows} rows missing, {found.extra_rows} extra. "
             "Some were changed beside the stream since, such as by a repair or a closed gap",

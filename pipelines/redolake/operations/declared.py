@@ -25,6 +25,15 @@ class Verdict(IntEnum):
     LATER = 75
 
 
+MEANINGS = {
+    Verdict.DONE: "done",
+    Verdict.STOPPED: "stopped, and the message says what to do; or `verify` could not compare a table",
+    Verdict.MISUSED: "wrong configuration or usage",
+    Verdict.DIFFERS: "something differs, or a table stays as it is: held, not repaired, not closed",
+    Verdict.LATER: "try again later (`run`: an archived log is due and not there yet)",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A value that a person chooses: an option of the command, a field of the form. `name` is the option's where it is another

@@ -5,12 +5,10 @@ from __future__ import annotations
 from redolake.context import PipelineContext
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.codec import to_body
-from redolake.records.shown_facts import HistoryFact
 
 
 def record_histories(context: PipelineContext, result: BatchResult) -> None:
     """Record what a batch has left of its tables' histories."""
     found = {str(done.table): done.history for done in result.tables if done.history is not None}
     if found:
-        facts = {table: HistoryFact(one.epoch, one.position, one.since, one.why, one.bytes) for table, one in found.items()}
-        context.ledger.record_facts({("history", table): to_body(fact) for table, fact in facts.items()})
+        context.ledger.record_facts({("history", table): to_body(one) for table, one in found.items()})

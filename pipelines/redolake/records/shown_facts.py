@@ -125,7 +125,9 @@ class RunwayFact:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceFact:
+class Choice:
+    """One way to continue after lost redo: `costs` says what is lost by it."""
+
     name: str
     what: str
     costs: str
@@ -137,7 +139,7 @@ class ChoicesFact:
     """The ways to continue after lost redo, for the loss at `scn`, and the commands that restore the logs."""
 
     scn: int
-    choices: tuple[ChoiceFact, ...]
+    choices: tuple[Choice, ...]
     rman: tuple[str, ...] = ()
 
 
@@ -185,17 +187,6 @@ class DropsFact:
     """The dropped transactions whose changes some table lacked when a batch last met one."""
 
     drops: tuple[DropFact, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryFact:
-    """How far the history of a table is, by the last batch: see HistoryState."""
-
-    epoch: int
-    position: int | None
-    since: int | None = None
-    why: str = ""
-    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

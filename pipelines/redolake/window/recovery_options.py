@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redolake.errors import RedoLost, Terminal
+from redolake.records.shown_facts import Choice
 from redolake.values.redo import LogFile, Position, RedoFacts
 from redolake.values.scn import Scn
 from redolake.window import MissingLog, follow_resetlogs, incarnation_at, missing_logs, next_complete_scn
 from redolake.window.incarnation import lineage
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One way to continue: `costs` says what is lost by it."""
-
-    name: str
-    what: str
-    costs: str
-    command: str
 
 
 def choices(

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from redolake.apply.verify.comparison import CompareTask, HistoryComparison
+from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.history import compare_history
 from redolake.config.union_views import UnionView
 from redolake.job.batch import run_batch
 from redolake.job.history_prune import older_history, shorten_history
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import TableTask
+from redolake.records.proofs import ProvedHistory
 from redolake.steps.shown.history_views import history_of, history_statements
 from redolake.steps.shown.union_views import Member, make_union
 from redolake.values.history_sql import as_of_sql, versions_sql
@@ -91,7 +92,7 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
     compared = CompareTask(
         mine.table, mine.target, mine.versions[0], (), history.end - 1, latest_version(mine.target), app_id=mine.app_id
     )
-    assert compare_history(spark, compared, str(mine.history)) == HistoryComparison()
+    assert compare_history(spark, compared, str(mine.history)) == ProvedHistory()
     for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
         assert as_of(mine, scn) == history.truth(scn), scn
 

@@ -8,12 +8,12 @@ import pytest
 
 from redolake.errors import Finding
 from redolake.reconcile.redo_loss import ErrorReport
+from redolake.records.shown_facts import Choice
 from redolake.steps.checks.doctor_report import DoctorReport
 from redolake.steps.ranges.close_gap import ClosingTable, GapClosing
 from redolake.steps.recovery.recover import RecoveryReport, recovery_text
 from redolake.steps.shared.status import DeclaredGapReport, GapTransaction
 from redolake.values.redo import Position
-from redolake.window.recovery_options import Choice
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]

@@ -17,18 +17,10 @@ from redolake.cockpit.overview import account_parts
 from redolake.cockpit.render import Pages
 from redolake.config import Pipeline
 from redolake.ledger.store import checked_url
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import to_body
 from redolake.records.proofs import ProvedHistory
-from redolake.records.shown_facts import (
-    DropFact,
-    DropsFact,
-    HistoryFact,
-    PlanFact,
-    ProofFact,
-    QuarantineFact,
-    RedoFact,
-    SnapshotFact,
-)
+from redolake.records.shown_facts import DropFact, DropsFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
 from redolake.steps.shared.status import read_status
 from redolake.values.redo import Position
 from redolake.values.scn import Scn
@@ -303,7 +295,7 @@ def test_a_failed_proof_outweighs_the_others(shop: CockpitLedger) -> None:
     assert "DIFFER from the source: SHOP.ORDERS" in found.health.more
     assert (found.health.state, found.health.tone) == ("wrong", "bad")
     assert found.health.sentence.endswith("41 s behind: 1 DIFFERS from the source.")
-    assert "shop_repair" in found.health.cure
+    assert "shop_mend" in found.health.cure
     assert "DIFFERS, 2 rows missing" in page(shop, found)
 
 

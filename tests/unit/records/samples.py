@@ -8,7 +8,7 @@ from redolake.reconcile.redo_loss import LostPosition, MissingLogFile, MissingLo
 from redolake.records.approvals import Approval
 from redolake.records.batches.attempt import Attempt, TableWork
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
-from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, RowAccount, TableResult
+from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, HistoryFact, RowAccount, TableResult
 from redolake.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from redolake.records.captured import CapturedTables
 from redolake.records.closed import ClosedTable
@@ -27,10 +27,9 @@ from redolake.records.pauses import SnapshotPause
 from redolake.records.proofs import FoundRow, FoundRows, HashedChunk, HashingBegun, TableProof
 from redolake.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
 from redolake.records.shown_facts import (
-    ChoiceFact,
+    Choice,
     ChoicesFact,
     FailureFact,
-    HistoryFact,
     LogFact,
     PlanFact,
     ProofFact,
@@ -218,7 +217,7 @@ IN_LEDGER: tuple[Any, ...] = (
     RedoFact(2, 300, 400, (ThreadFact(1, "FREE1", (LogFact(7, 100, None, None, 4096, "online"),)),)),
     StreamsFact((StreamFact(1, "h:5000", 300, 7, 512, "2026-01-02T03:04:05+00:00"),), "2026-01-02T03:04:05+00:00"),
     RunwayFact("enough", "why", 10.4, True, 0, None, 300, 12.0, ("a warning",)),
-    ChoicesFact(300, (ChoiceFact("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
+    ChoicesFact(300, (Choice("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
     ProofFact(300, 7, 100, share=0.5),
     SnapshotFact("loaded", 300, 5, 0.5, "2026-01-02T03:04:05"),
     QuarantineFact(3),

@@ -39,7 +39,7 @@ def digest(kind: type[Any]) -> str:
 FORMATS = {
     "attempt": (1, "703e2ece8c1d"),
     "batch spec": (12, "ac6accda5c6b"),
-    "batch result": (9, "bdacc4cc162b"),
+    "batch result": (9, "88f1b63f2e4d"),
     "snapshot spec": (9, "bcbd48a45e84"),
     "snapshot result": (2, "9e9bd8b4ce3c"),
     "window manifest": (2, "ad55e744423f"),
@@ -83,7 +83,7 @@ FORMATS = {
     "settings fact": (1, "b9814da73495"),
     "redo fact": (1, "b31dda0f917a"),
     "runway fact": (1, "27d08b475a0b"),
-    "choices fact": (1, "17716b12ebbf"),
+    "choices fact": (1, "079de12041e4"),
     "proof fact": (5, "8e3e0562065d"),
     "quarantine fact": (1, "323660a56d08"),
     "history fact": (1, "111e9b8f644c"),

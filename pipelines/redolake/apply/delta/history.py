@@ -29,7 +29,7 @@ from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.types import parse_type
 from redolake.errors import SchemaConflict
-from redolake.records.batches.manifest import HistoryState
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
@@ -145,14 +145,14 @@ class DeltaHistory(DeltaTable):
             nothing = self.spark.createDataFrame([], T.StructType([]))
             self.append_rows(context, task, nothing, f"{app}{name}", done, number, began)
 
-    def state(self) -> HistoryState | None:
+    def state(self) -> HistoryFact | None:
         """Return how far the history is; None where it has not begun."""
         epoch = newest_epoch(self.log)
         if epoch is None or self.log is None:
             return None
         noted = self.log.note_with(*BEGAN)
         since, why = noted.get("epoch_since"), str(noted.get("epoch_because", ""))
-        return HistoryState(epoch.number, epoch.reached.position, since, why, self.log.table_bytes())
+        return HistoryFact(epoch.number, epoch.reached.position, since, why, self.log.table_bytes())
 
     def record(self, context: ApplyContext, table: DeltaTable, task: TableTask, rows: DataFrame, last_scn: int) -> None:
         """Append the changes up to `last_scn` that the history does not have yet."""

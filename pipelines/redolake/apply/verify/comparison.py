@@ -78,20 +78,6 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryComparison:
-    """Rows of the table that the history does not have, and the other way round. `waits` is why the history says nothing of the
-    table as it is: the next batch begins an epoch."""
-
-    missing_rows: int = 0
-    extra_rows: int = 0
-    waits: str | None = None
-
-    @property
-    def equal(self) -> bool:
-        return not (self.missing_rows or self.extra_rows)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     table: TableId
     complete_to: int

@@ -15,7 +15,8 @@ from redolake.apply.landed.key_texts import key_text, without_keys
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_sql
 from redolake.apply.verify.compare import keys_apart
-from redolake.apply.verify.comparison import CompareTask, HistoryComparison
+from redolake.apply.verify.comparison import CompareTask
+from redolake.records.proofs import ProvedHistory
 from redolake.values.history import COLUMNS, why_begins
 from redolake.values.history_sql import as_of_sql
 
@@ -26,12 +27,12 @@ def as_is(images: DataFrame) -> DataFrame:
     return images
 
 
-def compare_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+def compare_history(spark: SparkSession, task: CompareTask, path: str) -> ProvedHistory:
     history, table = DeltaHistory(spark, path, task.app_id), DeltaTable(spark, task.target, task.app_id)
     epoch = newest_epoch(history.log)
     waits = why_begins(None if epoch is None else epoch.reached, of_table(table))
     if waits is not None:
-        return HistoryComparison(waits=waits)
+        return ProvedHistory(waits=waits)
     rows = live(spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target), task.options)
     key, apart = task.version.key, keys_apart(spark, task)
 
@@ -48,7 +49,7 @@ def folded_differences(
     key: Sequence[int],
     scn: int,
     keep: Callable[[DataFrame], DataFrame] = as_is,
-) -> HistoryComparison:
+) -> ProvedHistory:
     """Compare what a history says of an SCN with a table's live rows. `keep` leaves out the rows, by c<id>, of which nobody
     knows what is right."""
     named, columns = columns_of(rows.schema), history.columns
@@ -59,7 +60,7 @@ def folded_differences(
     names = [f"c{i}" for i in named]
     theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"
-    return HistoryComparison(count_others(spark, found, theirs), count_others(spark, theirs, found))
+    return ProvedHistory(count_others(spark, found, theirs), count_others(spark, theirs, found))
 
 
 def count_others(spark: SparkSession, some: str, others: str) -> int:

@@ -52,7 +52,7 @@ class RowAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryState:
+class HistoryFact:
     """A table's history after a batch: it is complete to `position`. Its newest epoch began at SCN `since`, because of `why`;
     None where the log does not say. `bytes` is the size of its files."""
 
@@ -88,7 +88,7 @@ class TableResult:
     nulled: int = 0  # values of the applied changes that are NULL by rule
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
     unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
-    history: HistoryState | None = None
+    history: HistoryFact | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison, KeyRanges, Part
+from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, KeyRanges, Part
 from redolake.errors import RedolakeError, Transient
 from redolake.reconcile.lake_place import lake_place
-from redolake.records.proofs import ProofMethod
+from redolake.records.proofs import ProofMethod, ProvedHistory
 from redolake.source.buckets import MOST_BUCKETS, BucketSum, Hashing, hash_of, in_buckets, read_digests
 from redolake.source.snapshot import Part as RowsOf
 from redolake.steps.proof.hash_chunks import (
@@ -95,7 +95,7 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
     return found
 
 
-def compare_its_history(one: TableToCompare, spark: Spark, compared: Compared) -> HistoryComparison | None:
+def compare_its_history(one: TableToCompare, spark: Spark, compared: Compared) -> ProvedHistory | None:
     """Compare the table's history with the version that was compared; None for a table without one."""
     from redolake.job.comparison import compare_with_history
 

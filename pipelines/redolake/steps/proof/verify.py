@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from redolake.apply.verify.comparison import Difference, HistoryComparison
+from redolake.apply.verify.comparison import Difference
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
 from redolake.errors import (
@@ -85,14 +85,14 @@ class TableComparison:
     source_bytes_read: int = field(default=0, compare=False)
     lake_bytes_read: int | None = field(default=None, compare=False)
     names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
-    history: HistoryComparison | None = None
+    history: ProvedHistory | None = None
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
     scns: tuple[int, ...] = ()
     nulled: Mapping[str, int] = field(default_factory=dict)  # values of the source that are NULL by rule, by column
 
     @property
     def equal(self) -> bool:
-        same = self.history is None or self.history.equal
+        same = self.history is None or self.history.is_equal
         return same and not (self.missing_rows or self.extra_rows or self.differing_cells)
 
     def __str__(self) -> str:
@@ -116,12 +116,12 @@ class TableComparison:
         return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
 
 
-def history_text(found: HistoryComparison | None) -> str:
+def history_text(found: ProvedHistory | None) -> str:
     if found is None:
         return ""
     if found.waits is not None:
         return f"; its history begins again with the next batch: {found.waits}"
-    if found.equal:
+    if found.is_equal:
         return "; its history says the same"
     return f"; its HISTORY DIFFERS from the table: {found.missing_rows} rows missing, {found.extra_rows} extra"
 
@@ -409,7 +409,7 @@ def proof_of(
         quarantined_keys=found.quarantined_keys,
         scns=found.scns,
         nulled=found.nulled,
-        history=None if (said := found.history) is None else ProvedHistory(said.missing_rows, said.extra_rows, said.waits),
+        history=found.history,
     )
 
 

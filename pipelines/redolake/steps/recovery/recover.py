@@ -26,6 +26,7 @@ from redolake.reconcile.redo_loss import (
 )
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.gaps import DeclaredGap, GapKind
+from redolake.records.shown_facts import Choice
 from redolake.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import apply_lease
@@ -39,7 +40,6 @@ from redolake.values.scn import BEFORE_ALL, Scn
 from redolake.values.utc import beside
 from redolake.window import Lost, MissingLog, missing_logs, plan_window
 from redolake.window.recovery_options import (
-    Choice,
     check_continues_from,
     checked_position,
     choices,

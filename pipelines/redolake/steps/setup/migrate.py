@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_context
 from redolake.ledger import ledger_version
-
-
-@dataclass(frozen=True, slots=True)
-class MigrationLine:
-    version: str
-    what: str
+from redolake.ledger.migrate import Migration
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +17,7 @@ class LedgerMigration:
     ledger: str  # its URL, without the password
     from_version: str | None
     to_version: str
-    migrations: tuple[MigrationLine, ...]
+    migrations: tuple[Migration, ...]
     done: bool
 
     @property
@@ -37,5 +32,5 @@ def migrate_ledger(pipeline: Pipeline, *, check: bool = False) -> LedgerMigratio
     if found.pending and not check:
         with open_context(pipeline):
             pass  # whoever opens it to write brings it to this version
-    lines = tuple(MigrationLine(one.version, one.what) for one in found.pending)
-    return LedgerMigration(found.ledger, found.found, found.known, lines, done=bool(lines) and not check)
+    pending = tuple(found.pending)
+    return LedgerMigration(found.ledger, found.found, found.known, pending, done=bool(pending) and not check)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from redolake.context import PipelineContext, now
 from redolake.errors import SourceBusy, SourceRefused, SourceUnavailable
 from redolake.records.codec import from_body, to_body
 from redolake.records.shown_facts import (
-    ChoiceFact,
+    Choice,
     ChoicesFact,
     FailureFact,
     LogFact,
@@ -30,9 +29,6 @@ from redolake.steps.shared.wait import AwaitedLog
 from redolake.values.redo import Position, RedoFacts, Window
 from redolake.values.table import TableId
 from redolake.window.redo_of_threads import LOGS_SHOWN, end_time, redo_of_threads
-
-if TYPE_CHECKING:
-    from redolake.window.recovery_options import Choice
 
 
 @contextmanager
@@ -100,8 +96,7 @@ def record_plan(context: PipelineContext, outcome: str, reason: str, awaited: Aw
 
 
 def record_choices(context: PipelineContext, position: Position, choices: Sequence[Choice], rman: Sequence[str]) -> None:
-    made = tuple(ChoiceFact(choice.name, choice.what, choice.costs, choice.command) for choice in choices)
-    context.ledger.record_fact("choices", to_body(ChoicesFact(int(position.scn), made, tuple(rman))))
+    context.ledger.record_fact("choices", to_body(ChoicesFact(int(position.scn), tuple(choices), tuple(rman))))
 
 
 def record_snapshot(context: PipelineContext, tables: Iterable[TableId], fact: SnapshotFact) -> None:

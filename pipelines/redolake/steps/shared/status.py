@@ -14,9 +14,10 @@ from redolake.ledger.states import TableState, WindowState
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import landed_position, proven_position, reconcile_ledger
 from redolake.reconcile.table_versions import dropped_tables
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap, GapKind
-from redolake.records.shown_facts import HistoryFact, StreamFact, StreamsFact
+from redolake.records.shown_facts import StreamFact, StreamsFact
 from redolake.records.split import SplitTransaction
 from redolake.records.windows import RereadRows, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
