@@ -204,7 +204,7 @@ def backfill(
         ),
     ] = BackfillTarget.shadow,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
-    reason: Annotated[str, typer.Option(help="With --target live: stored with the commits; --execute needs it.")] = "",
+    reason: Annotated[str, typer.Option(help="Stored with the commits; --target live --execute needs it.")] = "",
     schema: Annotated[
         ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
     ] = ShadowSchema.historic,
