@@ -208,15 +208,16 @@ def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: A
         )
         end = caught_up(shop, pipeline, spark)
 
-        def write(into: steps.Into) -> Any:
-            return steps.run_backfill(pipeline, start, end, ["SHOP.PARTS"], execute=True, into=into, spark=spark)
+        def write(target: Any, folder: str = "") -> Any:
+            where = {"target": target, "folder": folder}
+            return steps.run_backfill(pipeline, start, end, ["SHOP.PARTS"], execute=True, spark=spark, **where)
 
         with killed_at("changes"):
-            write(steps.Into("changes"))
-        (done,) = write(steps.Into("changes")).recorded.tables
+            write("changes")
+        (done,) = write("changes").recorded.tables
         assert (done.inserted, done.updated, done.deleted, done.unknown) == (2, 3, 1, 3)
         assert done.target == f"{pipeline.lake}/_shadow/{start}-{end}-changes/shop/parts"
-        (files,) = write(steps.Into("files", str(tmp_path / "files"))).recorded.tables
+        (files,) = write("files", str(tmp_path / "files")).recorded.tables
 
         def rows(form: str, target: str) -> list[tuple[Any, ...]]:
             found = spark.read.format(form).load(target).orderBy("_scn").collect()
@@ -238,7 +239,7 @@ def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: A
         assert one["_commit_scn"] > one["_scn"] >= start
         assert (one["_user"], bool(one["_xid"]), bool(one["_commit_time"])) == ("SHOP", True, True)
         with pytest.raises(ConfigurationError, match="files need a folder"):
-            write(steps.Into("files", "somewhere"))
+            write("files", "somewhere")
 
 
 MAPPED = {
@@ -316,12 +317,13 @@ def test_the_changes_of_a_mapped_table_are_those_of_its_rows_in_the_lake(
         )
         end = caught_up(shop, pipeline, spark)
 
-        def write(into: steps.Into, *tables: str, to: int = end) -> Any:
-            return steps.run_backfill(pipeline, start, to, [*tables], execute=True, into=into, spark=spark)
+        def write(target: Any, *tables: str, to: int = end, folder: str = "") -> Any:
+            where = {"target": target, "folder": folder}
+            return steps.run_backfill(pipeline, start, to, [*tables], execute=True, spark=spark, **where)
 
         with killed_at("changes"):
-            write(steps.Into("changes"), "SHOP.PARTS")
-        result = write(steps.Into("changes"), "SHOP.PARTS")
+            write("changes", "SHOP.PARTS")
+        result = write("changes", "SHOP.PARTS")
         (done,) = result.recorded.tables
         assert (done.inserted, done.updated, done.deleted, done.unknown, done.filtered) == (2, 3, 4, 2, 3)
         assert "which of them `where: region = 'EU' AND amount < 90` leaves out" in result.prepared.plan
@@ -330,13 +332,13 @@ def test_the_changes_of_a_mapped_table_are_those_of_its_rows_in_the_lake(
         assert sorted(made.values(), key=repr) == sorted(delta_rows(target), key=repr)
         assert [made[key]["remark"] for key in (4, 60)] == ["n", None], "the mapped name stays"
 
-        (files,) = write(steps.Into("files", str(tmp_path / "files")), "SHOP.PARTS").recorded.tables
+        (files,) = write("files", "SHOP.PARTS", folder=str(tmp_path / "files")).recorded.tables
         assert read_changes(spark, "parquet", files.target) == changes
         assert "secret" not in repr(changes)
         assert clear_texts_of(tmp_path) == []
 
         # Key-only logging: a value is known where all its columns are.
-        (of_bins,) = write(steps.Into("changes"), "SHOP.BINS", to=middle).recorded.tables
+        (of_bins,) = write("changes", "SHOP.BINS", to=middle).recorded.tables
         (change,) = read_changes(spark, "delta", of_bins.target)
         assert (change["_unknown_before"], change["_unknown_after"]) == (["PLACE", "next"],) * 2
         assert (change["before"]["dozens"], change["after"]["dozens"], change["after"]["next"]) == (12, 24, None)
@@ -344,7 +346,7 @@ def test_the_changes_of_a_mapped_table_are_those_of_its_rows_in_the_lake(
         caught_up(shop, pipeline, spark)
         collision = r"two keys of Oracle become one: ID -?1, KIND \*\*\*"
         with pytest.raises(Terminal, match=collision) as stopped:
-            steps.run_backfill(pipeline, start, "now", ["SHOP.BINS"], execute=True, into=steps.Into("changes"), spark=spark)
+            steps.run_backfill(pipeline, start, "now", ["SHOP.BINS"], execute=True, target="changes", spark=spark)
         assert "secret" not in f"{stopped.value} {[table.error for table in steps.read_status(pipeline).tables]}"
 
 

@@ -209,8 +209,7 @@ def fill(pipeline: Any, source: Any, spark: Any) -> None:
 def check_changes(pipeline: Any, spark: Any, key: str, first: Mark, last: Mark) -> None:
     """See that the changes between two moments, applied to the first one's rows in their order, give those of the last one."""
     (start, began), (end, ended) = first, last
-    into = steps.Into("changes")
-    written = steps.run_backfill(pipeline, start + 1, end + 1, execute=True, into=into, spark=spark).recorded
+    written = steps.run_backfill(pipeline, start + 1, end + 1, execute=True, target="changes", spark=spark).recorded
     assert written is not None
     made = replayed(began, read_changes(spark, "delta", written.tables[0].target), key)
     assert sorted(made.values(), key=repr) == sorted(ended, key=repr)

@@ -196,8 +196,7 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
             map(plain, wanted)
         ), kind
 
-    into = steps.Into("changes")
-    changed = steps.run_backfill(pipeline, taken.tables[0].scn + 1, landed, execute=True, into=into, spark=spark)
+    changed = steps.run_backfill(pipeline, taken.tables[0].scn + 1, landed, execute=True, target="changes", spark=spark)
     assert changed.recorded is not None
     for written in changed.recorded.tables:
         table = TableId.parse(written.table).name
@@ -244,7 +243,7 @@ def test_each_kind_of_mapping_goes_on_while_a_change_is_in_quarantine(spark: Any
     check(shop, pipeline, apart=frozenset({1}))
     compared = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert [(table.equal, table.quarantined_keys) for table in compared.tables] == [(True, 1)] * len(TAKEN)
-    changed = steps.run_backfill(pipeline, start, "now", execute=True, into=steps.Into("changes"), spark=spark)
+    changed = steps.run_backfill(pipeline, start, "now", execute=True, target="changes", spark=spark)
     assert changed.recorded is not None
     for (kind, one), written in zip(TAKEN.items(), changed.recorded.tables, strict=True):
         bad, good = read_changes(spark, "delta", written.target)

@@ -221,17 +221,18 @@ def test_shadows_changes_files_a_live_range_and_a_swapped_copy_have_the_same_val
     touched = {key for key in {*before, *after} if before.get(key) != after.get(key)}
     assert None in {value for key in touched & {*after} for value in after[key]}
 
-    def written(into: steps.Into) -> str:
-        (done,) = steps.run_backfill(pipeline, good + 1, end, execute=True, into=into, spark=spark).recorded.tables
+    def written(target: Any, folder: str = "") -> str:
+        where = {"target": target, "folder": folder}
+        (done,) = steps.run_backfill(pipeline, good + 1, end, execute=True, spark=spark, **where).recorded.tables
         return str(done.target)
 
-    shadow = written(steps.Into())
+    shadow = written("shadow")
     deleted = {int(row["ID"]) for row in spark.read.format("delta").load(shadow).filter("_deleted").collect()}
     replayed = {key: row for key, row in lake_of(spark, shadow).items() if key not in deleted}
     assert replayed == {key: after[key] for key in replayed}
     assert touched <= {*replayed, *deleted}
-    for form, into in (("delta", steps.Into("changes")), ("parquet", steps.Into("files", f"{life.shop.folder}/files"))):
-        assert played(before, spark.read.format(form).load(written(into))) == after
+    for form, where in (("delta", ("changes",)), ("parquet", ("files", f"{life.shop.folder}/files"))):
+        assert played(before, spark.read.format(form).load(written(*where))) == after
 
     damage(pipeline, spark)
     (filled,) = steps.backfill_live(

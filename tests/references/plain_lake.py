@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from redolake.apply.delta.log import VersionToRead
 from redolake.apply.landed.source_rows import READ_AS_REDO
 from redolake.apply.target import Merged
 from redolake.apply.verify.comparison import CompareTask, Comparison
@@ -33,10 +34,10 @@ from redolake.decode.changes import decode_changes
 from redolake.decode.datatypes import family_of, target_type
 from redolake.errors import NotReadableAsOf, RedoNotUnderstood, Transient
 from redolake.host import crash
-from redolake.job.as_of import VersionToRead, check_result
+from redolake.job.as_of import check_result
 from redolake.job.batch import publish_batch, read_published
 from redolake.job.snapshot import write_snapshot_result
-from redolake.job.swap import Copied, Swap
+from redolake.job.swap import Swap
 from redolake.land.files import Files
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
@@ -49,7 +50,7 @@ from redolake.values import logminer, redo
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
-from redolake.values.table import ROWID_COLUMN, ROWID_NAME, TableId, TableVersion, TypeRule, of_columns
+from redolake.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule, of_columns
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.references.source_comparison import compare_keyed, plain, rows_of
@@ -144,7 +145,7 @@ class PlainLake:
             "redolake.job.repair.name_keys": name_keys,
             "redolake.job.repair.repair_rows": self.repair_rows,
             "redolake.job.swap.position_of_copy": self.position_of_copy,
-            "redolake.job.swap.make_copy": self.make_copy,
+            "redolake.job.as_of.make_copy": self.make_copy,
             "redolake.job.swap.keep_newest": self.keep_newest,
             "redolake.job.swap.fold_into_copies": self.fold_into_copies,
             "redolake.job.swap.find_swap": self.find_swap,
@@ -391,7 +392,7 @@ class PlainLake:
     def position_of_copy(self, path: str, app_id: str) -> int | None:
         return self.tables[path].positions.get(app_id) if path in self.tables else None
 
-    def make_copy(self, _: Any, one: VersionToRead, metadata: Mapping[str, object]) -> None:
+    def make_copy(self, _: Any, one: VersionToRead, metadata: Mapping[str, object], *, is_whole: bool = False) -> None:
         assert one.copy is not None
         if self.position_of_copy(one.copy, one.app_id) is not None:
             return
@@ -403,9 +404,8 @@ class PlainLake:
         Path(one.copy, "here").mkdir(parents=True, exist_ok=True)  # the names of copies are looked for in the lake
         crash.point("whole copy")
 
-    def keep_newest(self, spark: Any, table: TableId, target: str, kept: Copied, metadata: Mapping[str, object]) -> None:
-        newest = self.tables[target].delta_version
-        self.make_copy(spark, VersionToRead(table, target, newest, kept.app_id, kept.position, None, kept.path), metadata)
+    def keep_newest(self, spark: Any, kept: VersionToRead, metadata: Mapping[str, object]) -> None:
+        self.make_copy(spark, replace(kept, version=self.tables[kept.path].delta_version), metadata)
 
     def fold_into_copies(self, _: Any, spec: BatchSpec, report: Any) -> None:
         check_result(spec, self.apply(spec))
@@ -416,13 +416,13 @@ class PlainLake:
         return Swap(table.delta_version, str(table.says["kept"])) if is_it else None
 
     def swap_rows(
-        self, _: Any, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
-        may_commit: Callable[[], None], lake: LakePlace | None = None,
+        self, _: Any, one: VersionToRead, number: int, metadata: Mapping[str, object], may_commit: Callable[[], None],
+        lake: LakePlace | None = None, origin: str = "",
     ) -> int:  # fmt: skip
-        live, other = self.tables[target], self.tables[copy.path]
-        self.check_not_passed(live, copy.app_id, copy.position)
+        live, other = self.tables[one.path], self.tables[str(one.copy)]
+        self.check_not_passed(live, one.app_id, one.complete_to)
         may_commit()
-        made = self.commit(target, replace(live, rows=other.rows, defaults=other.defaults), metadata)
+        made = self.commit(one.path, replace(live, rows=other.rows, defaults=other.defaults), metadata)
         crash.point("swap")
         return made
 

@@ -24,7 +24,6 @@ from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.values.moment import FORMS, PATTERN
-from redolake.values.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from redolake.steps import LogsToRead
@@ -53,7 +52,7 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
         "target": Param("shadow", type="string", enum=list(TARGETS), values_display=TARGETS, title="Target"),
-        "reason": optional_text("Reason", "Stored with the commits; with live, a run that is no dry run needs it."),
+        "reason": optional_text("Reason", "With live: stored with the commits; a run that is no dry run needs it."),
         "folder": optional_text("Folder", "With files: where they go, by its whole path."),
         "source": Param("landed", type="string", enum=list(SOURCES), values_display=SOURCES, title="Source"),
         "logs": Param(
@@ -86,50 +85,26 @@ def chosen_logs(pipeline: Pipeline, chosen: Mapping[str, Any]) -> LogsToRead | N
     return None
 
 
-def fill_live(pipeline: Pipeline, context: Any) -> None:
-    """Read the rows of live tables again, or log what that takes. Fails where some of them are not known."""
+def backfill_here(pipeline: Pipeline, context: Any, logs: LogsToRead | None) -> None:
+    """Read the rows of live tables again or make whole copies in this task, or log what that takes. Fails where some rows of
+    live tables are not known."""
     from redolake import steps
 
     chosen = context["params"]
+    is_live, how = chosen["target"] == "live", dict[str, Any]()
+    step: Any = steps.backfill_live if is_live else steps.copy_tables
+    if is_live:
+        by, source = trigger_user(context), source_of(pipeline)
+        how = {"reason": chosen["reason"] or "", "by": by, "from_logs": logs, "source": source}
     with resolved_pipeline(pipeline) as resolved:
-        found = steps.backfill_live(
-            resolved,
-            chosen["from_scn"],
-            chosen["to_scn"],
-            chosen_tables(chosen),
-            execute=not chosen["dry_run"],
-            reason=chosen["reason"] or "",
-            by=trigger_user(context),
-            from_logs=chosen_logs(pipeline, chosen),
-            source=source_of(pipeline),
-            report=log_line,
-            opens=session_opener(pipeline),
-        )
-    text = "\n".join(found.lines)
-    if not found.is_whole:
+        found = step(
+            resolved, chosen["from_scn"], chosen["to_scn"], chosen_tables(chosen), execute=not chosen["dry_run"],
+            report=log_line, opens=session_opener(pipeline), **how,
+        )  # fmt: skip
+    text = "\n".join(map(one_line, found.lines))
+    if is_live and not found.is_whole:
         raise AirflowFailException(text)
     log.info("%s", text)
-
-
-def make_copies(pipeline: Pipeline, context: Any) -> None:
-    """Make whole copies of the tables, or log from what."""
-    from redolake import steps
-
-    chosen = context["params"]
-    if chosen_logs(pipeline, chosen) is not None:
-        cure = "choose the source landed"
-        raise ConfigurationError([Finding("Source", "is logs, and copies are made from what has landed", cure)])
-    with resolved_pipeline(pipeline) as resolved:
-        found = steps.copy_tables(
-            resolved,
-            chosen["from_scn"],
-            chosen["to_scn"],
-            chosen_tables(chosen),
-            execute=not chosen["dry_run"],
-            report=log_line,
-            opens=session_opener(pipeline),
-        )
-    log.info("%s", "\n".join(found.lines))
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
@@ -139,13 +114,13 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
-        with airflow_failures():  # the source logs is refused by `make_copies`
-            refuse_unused(chosen["target"], schema=chosen["schema"], folder=(chosen["folder"] or "").strip(), from_logs=False)
-        if chosen["target"] == "live":
-            fill_live(pipeline, context)
-            return {}
-        if chosen["target"] == "copy":
-            make_copies(pipeline, context)
+        folder = (chosen["folder"] or "").strip()
+        with airflow_failures():
+            logs = chosen_logs(pipeline, chosen)
+            asked = {"schema": chosen["schema"], "folder": folder, "from_logs": logs is not None}
+            steps.refuse_unused(chosen["target"], **asked, reason=chosen["reason"] or "")
+        if chosen["target"] in ("live", "copy"):
+            backfill_here(pipeline, context, logs)
             return {}
         with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(
@@ -155,10 +130,11 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
                 chosen_tables(chosen),
                 bool(chosen["dry_run"]),
                 chosen["schema"],
-                chosen_logs(pipeline, chosen),
+                logs,
                 log_line,
                 source_of(pipeline),
-                steps.Into(chosen["target"], (chosen["folder"] or "").strip()),
+                chosen["target"],
+                folder,
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:

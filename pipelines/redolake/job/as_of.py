@@ -11,39 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from redolake.apply.context import Report, silent
 from redolake.apply.delta.copy import copy_version
-from redolake.apply.delta.log import read_log
+from redolake.apply.delta.log import VersionToRead, read_log
+from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.quarantine.log import copy_events, read_events
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
 from redolake.host import crash
+from redolake.host.filesystem import open_filesystem
 from redolake.job.job import run
 from redolake.job.lake import LakeFiles
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.lakes import LakePlace
 from redolake.values.quarantine import Wrong, wrong_as_of, wrong_keys
 from redolake.values.table import TableId
-
-
-@dataclass(frozen=True, slots=True)
-class VersionToRead:
-    """Version `version` of the Delta table at `path`. With `copy`, the folder of a copy of it that a batch brings to the SCN;
-    the version is complete to `complete_to`, and has `position` in its log. `quarantine` is the table's, and
-    `copied_quarantine` that of the copy."""
-
-    table: TableId
-    path: str
-    version: int
-    app_id: str
-    complete_to: int
-    position: int | None = None
-    copy: str | None = None
-    quarantine: str | None = None
-    copied_quarantine: str | None = None
-
-    @property
-    def load(self) -> str:
-        """What names the load whose contents the version has; empty where its log is gone."""
-        log = read_log(self.path)
-        return (None if log is None else log.load_at(self.version, self.app_id)) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +70,38 @@ def read_versions(
 ) -> RowsAsOf:
     """Return the tables' rows AS OF an SCN. `spec` is the batch over the copies, None without any."""
     check_versions(versions)
-    metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
     for one in versions:
-        if one.copy is not None:
-            copy_version(spark, one.table, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
-            copy_list(spark, one)
+        if one.copy is not None and spec is not None:
+            make_copy(spark, one, {"pipeline": spec.pipeline, "copy": True})
     if spec is not None:
-        check_result(spec, run(spark, spec, report))
+        bring_on(spark, spec, report)
     return RowsAsOf({one.table: frame_of(spark, one) for one in versions}, wrong_keys_in(spark, versions, scn))
+
+
+def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, object], *, is_whole: bool = False) -> None:
+    """Make the copy of a version, unless it is there. What a killed attempt has left is removed first."""
+    assert one.copy is not None
+    log = read_log(one.copy)
+    if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
+        return
+    if log is not None:
+        check_owner(log, Owner.of(one.app_id), one.table, one.copy)
+        remove_copy(one.copy)
+    check_versions([one])
+    copy_list(spark, one)
+    copy_version(spark, one, metadata, is_whole=is_whole)
+
+
+@crash.writer
+def remove_copy(path: str) -> None:
+    filesystem, root = open_filesystem(path)
+    filesystem.rm(root, recursive=True)
+    crash.point("copy removed")
+
+
+def bring_on(spark: SparkSession, spec: BatchSpec, report: Report) -> None:
+    """Apply what has landed since to copies. Raise NotReadableAsOf for one that cannot be brought to the batch's end."""
+    check_result(spec, run(spark, spec, report))
 
 
 def wrong_keys_in(spark: SparkSession, versions: Sequence[VersionToRead], scn: int) -> dict[TableId, tuple[str, ...]]:

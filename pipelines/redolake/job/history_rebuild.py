@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.context import ApplyContext, MayCommit, Report
-from redolake.apply.delta.copy import copy_version
 from redolake.apply.delta.history import DeltaHistory, newest_epoch
 from redolake.apply.delta.history_rebuilt import add_rebuilt
 from redolake.apply.delta.log import load_in
@@ -17,8 +16,6 @@ from redolake.apply.delta.schema import COLUMN_ID, KEY_PLACE
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.verify.history import folded_differences
 from redolake.errors import Terminal, Transient
-from redolake.job.as_of import VersionToRead, check_result, check_versions
-from redolake.job.job import run
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import BatchSpec, TableTask
@@ -50,19 +47,6 @@ def says_the_same(spark: SparkSession, path: str, target: str, base_id: str, opt
     places = [field.metadata for field in table.schema.fields if KEY_PLACE in field.metadata]
     key = [found[COLUMN_ID] for found in sorted(places, key=lambda found: int(found[KEY_PLACE]))]
     return folded_differences(spark, history, live(table.rows, options), key, scn).is_equal
-
-
-def begin_copy(spark: SparkSession, base: VersionToRead, pipeline: str, scn: int) -> None:
-    """Copy the version of the table that has its rows AS OF the SCN."""
-    check_versions([base])
-    assert base.copy is not None
-    says = {"pipeline": pipeline, "copy": True}
-    copy_version(spark, base.table, base.path, base.version, base.copy, base.app_id + base.load, scn, says)
-
-
-def bring_on(spark: SparkSession, spec: BatchSpec, report: Report) -> None:
-    """Apply one batch to the copy and to the history that is being made."""
-    check_result(spec, run(spark, spec, report))
 
 
 def join_history(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.log import load_in, read_log
+from redolake.apply.delta.log import VersionToRead, load_in, read_log
 from redolake.apply.quarantine.log import Events, add_events, events_frame, keys_of, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
@@ -72,31 +71,22 @@ def record_decision(
     add(spark, path, [{**base, "key": key} for key in keys], {"event": kind, "by": by, "why": why}, table)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The Delta table at `target`, and its quarantine at `path`."""
-
-    target: str
-    path: str
-
-
-def list_again(
-    spark: SparkSession, copy: Listed, live: Listed, app_id: str, wrong: Mapping[str, Wrong], position: int, table: TableId
-) -> None:
-    """List the keys of a copy in the quarantine of its live table, which is complete to the position, with their changes."""
-    at = datetime.now(UTC).isoformat()
-    base = {"load": load_of(live.target, app_id), "position": position, "event": "listed", "at": at}
-    changes = read_changes(spark, copy.path, copy.target, app_id, wrong)
+def list_again(spark: SparkSession, one: VersionToRead, wrong: Mapping[str, Wrong]) -> None:
+    """List the keys of a copy in the quarantine of its live table, which is as complete as the copy, with their changes."""
+    own, copied = str(one.quarantine), str(one.copied_quarantine)
+    at, position = datetime.now(UTC).isoformat(), one.complete_to
+    base = {"load": load_of(one.path, one.app_id), "position": position, "event": "listed", "at": at}
+    changes = read_changes(spark, copied, str(one.copy), one.app_id, wrong)
     rows = [
         {**row, **base, "key": key, "other_key": None}
         for row in changes
         for key in keys_of(row["key"], row["other_key"])
         if key in wrong
     ]
-    add(spark, live.path, rows, {"event": "listed"}, table)
-    if dropped := [key for key, one in wrong.items() if one.state == "dropped"]:
+    add(spark, own, rows, {"event": "listed"}, one.table)
+    if dropped := [key for key, found in wrong.items() if found.state == "dropped"]:
         why = "it was dropped before the swap that is undone"
-        record_decision(spark, live.path, live.target, app_id, "dropped", dropped, position, by="", why=why, table=table)
+        record_decision(spark, own, one.path, one.app_id, "dropped", dropped, position, by="", why=why, table=one.table)
 
 
 def add(

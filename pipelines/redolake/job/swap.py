@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import Report
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.copy import copy_version
-from redolake.apply.delta.log import REPAIRS, base_of, read_log
-from redolake.apply.delta.owner import Owner, check_owner
+from redolake.apply.delta.log import REPAIRS, VersionToRead, base_of, read_log
+from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
-from redolake.host import crash
-from redolake.host.filesystem import open_filesystem
-from redolake.job.as_of import VersionToRead, check_result, check_versions, copy_list
-from redolake.job.job import run
+from redolake.job.as_of import bring_on, make_copy
 from redolake.job.lake import check_lake
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.lakes import LakePlace
-from redolake.values.table import TableId
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """A whole copy at `path`, complete to `position`. `quarantine` is the live table's, `copied_quarantine` its own.
-    `origin` is where the landing began."""
-
-    path: str
-    app_id: str
-    position: int
-    quarantine: str | None = None
-    copied_quarantine: str | None = None
-    origin: str = ""
 
 
 def position_of_copy(path: str, app_id: str) -> int | None:
@@ -55,44 +37,19 @@ def position_of_copy(path: str, app_id: str) -> int | None:
     return position
 
 
-def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, object]) -> None:
-    """Make a whole copy of a version, unless it is there. What a killed attempt has left is removed first."""
-    assert one.copy is not None
-    log = read_log(one.copy)
-    if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
-        return
-    if log is not None:
-        check_owner(log, Owner.of(one.app_id), one.table, one.copy)
-        remove_copy(one.copy)
-    check_versions([one])
-    copy_list(spark, one)
-    app = one.app_id + one.load
-    copy_version(spark, one.table, one.path, one.version, one.copy, app, one.complete_to, metadata, is_whole=True)
-
-
-@crash.writer
-def remove_copy(path: str) -> None:
-    filesystem, root = open_filesystem(path)
-    filesystem.rm(root, recursive=True)
-    crash.point("copy removed")
-
-
-def keep_newest(spark: SparkSession, table: TableId, target: str, kept: Copied, metadata: Mapping[str, object]) -> None:
+def keep_newest(spark: SparkSession, kept: VersionToRead, metadata: Mapping[str, object]) -> None:
     """Make a whole copy of a table as it is."""
-    log = read_log(target)
-    if log is None:
-        return  # there is nothing to keep: swap_rows says so
-    lists = kept.quarantine, kept.copied_quarantine
-    one = VersionToRead(table, target, log.version, kept.app_id, kept.position, None, kept.path, *lists)
-    make_copy(spark, one, metadata)
+    log = read_log(kept.path)
+    if log is not None:  # else there is nothing to keep: swap_rows says so
+        make_copy(spark, replace(kept, version=log.version), metadata, is_whole=True)
 
 
 def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> None:
-    """Apply what has landed since to copies. Raise NotReadableAsOf for one that cannot be brought to the spec's end."""
-    check_result(spec, run(spark, spec, report))
+    """Apply what has landed since to whole copies, so that all are at the batch's end, also those of which nothing changed."""
+    bring_on(spark, spec, report)
     for task in spec.tables:
         copy = DeltaTable(spark, task.target, task.app_id)
-        if copy.position is not None and copy.position < spec.end - 1:  # nothing of it has changed since
+        if copy.position is not None and copy.position < spec.end - 1:
             tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
             with commit(copy, Terms(task.table, Owner.of(task.app_id, spec.origin)), tag, "copy's position") as writer:
                 writer.append(spark.createDataFrame([], copy.schema))
@@ -115,30 +72,31 @@ def find_swap(target: str, shadow: str, scn: int) -> Swap | None:
 
 
 def swap_rows(
-    spark: SparkSession, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
-    may_commit: Callable[[], None], lake: LakePlace | None = None,
+    spark: SparkSession, one: VersionToRead, number: int, metadata: Mapping[str, object], may_commit: Callable[[], None],
+    lake: LakePlace | None = None, origin: str = "",
 ) -> int:  # fmt: skip
     """Put the copy's rows in the table's place, in one commit that leaves its position as it is. Return the Delta version.
+    `origin` is where the landing began.
 
     Raise Terminal unless both are complete to the same SCN, and SchemaConflict where they have other columns."""
-    live, other = DeltaTable(spark, target, copy.app_id), DeltaTable(spark, copy.path, copy.app_id)
+    live, other = DeltaTable(spark, one.path, one.app_id), DeltaTable(spark, str(one.copy), one.app_id)
     if live.log is None or live.columns != other.columns:
         raise SchemaConflict(
             "the copy has other columns than the table, or the table is missing",
-            cure=f"make another copy, or run `redolake snapshot {table} --replace`",
-            table=table,
-            path=copy.path,
+            cure=f"make another copy, or run `redolake snapshot {one.table} --replace`",
+            table=one.table,
+            path=other.path,
         )
     passed = max((scn for scn in (live.position, live.filled_to) if scn is not None), default=0)
-    if passed > copy.position:
+    if passed > one.complete_to:
         raise Terminal(
-            f"the table has commits up to SCN {passed}, and the copy is complete to SCN {copy.position}: it would get older",
+            f"the table has commits up to SCN {passed}, and the copy is complete to SCN {one.complete_to}: it would get older",
             cure="run it again, which brings the copy to the table's position",
-            table=table,
+            table=one.table,
         )
     tag = Tag(f"{live.app_id}{REPAIRS}", number, metadata)
-    owner, covers = Owner.of(copy.app_id, copy.origin), live.version  # what others have changed until now is to be replaced
-    terms = Terms(table, owner, may_commit, partial(check_lake, lake), covers=covers)
+    owner, covers = Owner.of(one.app_id, origin), live.version  # what others have changed until now is to be replaced
+    terms = Terms(one.table, owner, may_commit, partial(check_lake, lake), covers=covers)
     with commit(live, terms, tag, "swap") as writer:
         writer.replace(other.rows)
     assert live.version is not None

@@ -307,28 +307,25 @@ def continued_file(position: ChainPosition, batch: str) -> str:
     return f"{continued_folder(position)}/{_named(batch)}.json"
 
 
+def backfill_folder(backfill: str) -> str:
+    return f"{BACKFILLS}/{_named(backfill)}"
+
+
 def backfill_spec(backfill: str) -> str:
-    return f"{BACKFILLS}/{_named(backfill)}/spec.json"
+    return f"{backfill_folder(backfill)}/spec.json"
 
 
-def backfill_manifest(backfill: str) -> str:
-    return f"{BACKFILLS}/{_named(backfill)}/manifest.json"
+def replay_manifest(folder: str, part: str = "") -> str:
+    """Return the manifest of a replay's batch in its folder, or of a part of it."""
+    return f"{folder}/manifest{part}.json"
 
 
-def backfill_carry(backfill: str) -> str:
-    return f"{BACKFILLS}/{_named(backfill)}/carry"
+def replay_carry(folder: str) -> str:
+    return f"{folder}/carry"
 
 
 def as_of_folder(read: str) -> str:
     return f"{AS_OF}/{_named(read)}"
-
-
-def as_of_manifest(read: str) -> str:
-    return f"{as_of_folder(read)}/manifest.json"
-
-
-def as_of_carry(read: str) -> str:
-    return f"{as_of_folder(read)}/carry"
 
 
 def lake_copies(read: str = "") -> str:

@@ -91,7 +91,11 @@ def backfills_under_way(context: PipelineContext) -> Iterator[Need]:
     """Keep the windows that a running backfill reads; one that was killed long ago has left a spec without a manifest too."""
     files = context.landing.files
     for name in files.names(layout.BACKFILLS):
-        at = None if files.exists(layout.backfill_manifest(name)) else files.time_of(layout.backfill_spec(name))
+        at = (
+            None
+            if files.exists(layout.replay_manifest(layout.backfill_folder(name)))
+            else files.time_of(layout.backfill_spec(name))
+        )
         if at is None or at <= now() - context.pipeline.keep.attempts:
             continue
         spec = files.read_record(BatchSpec, layout.backfill_spec(name))

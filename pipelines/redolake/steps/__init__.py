@@ -20,13 +20,13 @@ from redolake.steps.proof.repair import look_up_rows, repair_table
 from redolake.steps.proof.verify import list_proofs, verify_tables
 from redolake.steps.ranges.as_of import read_as_of
 from redolake.steps.ranges.close_gap import GapClosing, close_gap
-from redolake.steps.ranges.copies import Copies, copy_tables
 from redolake.steps.ranges.history_prune import prune_histories
 from redolake.steps.ranges.history_rebuild import rebuild_history
 from redolake.steps.ranges.live import LiveBackfill, backfill_live
 from redolake.steps.ranges.logs import LogsToRead
-from redolake.steps.ranges.shadows import Into, prepare_backfill, record_backfill, run_backfill
-from redolake.steps.ranges.swap import SwappedTable, swap_table
+from redolake.steps.ranges.replay import BackfillTarget, refuse_unused
+from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run_backfill
+from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
 from redolake.steps.run import recover_redo_loss, run_pipeline, take_snapshot
@@ -63,10 +63,10 @@ from redolake.steps.upkeep.prune import describe_pruned, prune_pipeline
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "BackfillTarget",
     "Copies",
     "FilledColumns",
     "GapClosing",
-    "Into",
     "LiveBackfill",
     "LogsToRead",
     "SwappedTable",
@@ -145,6 +145,7 @@ __all__ = [
     "record_snapshot_load",
     "recover_redo_loss",
     "recovery_text",
+    "refuse_unused",
     "remine_window",
     "repair_table",
     "resume_tables",

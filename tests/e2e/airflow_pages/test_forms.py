@@ -245,7 +245,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "copies from logs": (
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: ", "source": "=logs: "},
         {"target": "copy", "source": "logs"},
-        "failed", "Source: is logs, and copies are made from what has landed\n    do this: choose the source landed",
+        "failed", "--from-logs: is nothing for the target copy\n    do this: leave it out, in Airflow the field Source",
     ),
     "a swap with no copy": (
         NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK"},

@@ -17,14 +17,15 @@ import pytest
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.commit import Tag
+from redolake.apply.delta.log import VersionToRead
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.repair import RepairTask, hash_keys, repair
 from redolake.errors import FolderTaken, RedolakeError, Transient
-from redolake.job.as_of import VersionToRead
+from redolake.job.as_of import make_copy
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_filling, run_snapshot
-from redolake.job.swap import Copied, make_copy, swap_rows
+from redolake.job.swap import swap_rows
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import TableTask
 from redolake.records.loads import SnapshotSpec, SnapshotTask
@@ -86,10 +87,8 @@ def load(given: Given, may_commit: Callable[[], None]) -> Any:
 def swap(given: Given, may_commit: Callable[[], None]) -> Any:
     newest = latest_version(given.mine.target)
     one = VersionToRead(TABLE, given.mine.target, newest, given.mine.app_id, AT, None, given.copied())
-    make_copy(given.spark, one, {"copy": True})
-    return swap_rows(
-        given.spark, TABLE, given.mine.target, Copied(given.copied(), given.mine.app_id, AT), 1, {"swap": "x"}, may_commit
-    )
+    make_copy(given.spark, one, {"copy": True}, is_whole=True)
+    return swap_rows(given.spark, one, 1, {"swap": "x"}, may_commit)
 
 
 def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
@@ -196,6 +195,6 @@ def test_a_copy_is_not_made_in_the_folder_of_another_table(spark, tmp_path: Path
     one = VersionToRead(TABLE, mine.target, 1, mine.app_id, 5, None, other.target)
 
     with pytest.raises(FolderTaken):
-        make_copy(spark, one, {"copy": True})
+        make_copy(spark, one, {"copy": True}, is_whole=True)
 
     assert contents(other) == {1: "v1"}

@@ -10,10 +10,10 @@ from redolake.records.windows import LogIdentity, LogTally, SliceRecord
 from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
 from redolake.steps.capture.receive import ReceivedWindow
 from redolake.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
-from redolake.steps.ranges.copies import CopiedTable, Copies
 from redolake.steps.ranges.live import LiveBackfill, LiveTable
 from redolake.steps.ranges.range_ends import RangeEnd
 from redolake.steps.ranges.shadows import PreparedBackfill, RecordedBackfill
+from redolake.steps.ranges.swap import CopiedTable, Copies
 from redolake.steps.snapshots.begin import BegunSnapshot
 from redolake.steps.snapshots.load import LoadedSnapshot
 from redolake.steps.snapshots.read import TableSnapshot
@@ -474,8 +474,8 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
         },
     )
 
-    given, into = steps.calls[0][1][5], steps.calls[0][1][8]
-    assert (into.target, into.folder) == ("files", "/out")
+    given, *into = steps.calls[0][1][5], *steps.calls[0][1][8:]
+    assert into == ["files", "/out"]
     assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from redolake.config.tables import Match, Table
-from redolake.steps.ranges.copies import CopiedTable, Copies
+from redolake.steps.ranges.swap import CopiedTable, Copies
 from redolake.steps.snapshots.begin import BegunSnapshot
 from redolake.steps.snapshots.load import LoadedSnapshot
 from redolake.steps.snapshots.read import TableSnapshot

@@ -125,7 +125,7 @@ def test_no_name_leads_out_of_its_folder_in_the_landing(name: str) -> None:
         layout.load_manifest(name): "loads",
         layout.batch_spec(name, name): "batches",
         layout.batch_carry(name, name): "batches",
-        layout.backfill_manifest(name): "backfills",
+        layout.replay_manifest(layout.backfill_folder(name)): "backfills",
         layout.approval_file(name): "approvals",
         layout.verify_file(name, 1): "verify",
         layout.gap_file(name): "gaps",

@@ -11,8 +11,7 @@ from redolake.records.batches.spec import HoldAt, TableTask
 from redolake.records.codec import to_body
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import seconds_for
-from redolake.steps.ranges.shadows import (
-    TableHistory,
+from redolake.steps.ranges.replay import (
     find_covering,
     find_stop,
     not_landed,
@@ -85,15 +84,13 @@ def test_ranges_landed_without_the_table_are_found(windows, holes):
 def test_an_unsupported_ddl_counts_only_below_the_end_of_the_range(at_scn, cures):
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
 
-    history = TableHistory(ORDERS, None)
-    assert [finding.cure for finding in find_stop(task, history, scns(200, 300))] == cures
+    assert [finding.cure for finding in find_stop(task, scns(200, 300))] == cures
 
 
 def test_a_range_after_a_hold_can_begin_where_the_next_snapshot_read_the_table():
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(150, {"code": "SchemaConflict", "what": "MOVE"}))
-    history = TableHistory(ORDERS, None, next_baseline=248)
 
-    assert [finding.cure for finding in find_stop(task, history, scns(200, 300))] == [
+    assert [finding.cure for finding in find_stop(task, scns(200, 300), 248)] == [
         "begin it at SCN 248, where a snapshot had read the table again, or leave the table out"
     ]
 

@@ -11,7 +11,7 @@ from redolake.config import Pipeline
 from redolake.errors import ConfigurationError
 from redolake.host.filesystem import open_filesystem
 from redolake.steps.ranges.mine_range import files_of
-from redolake.steps.ranges.shadows import Into, prepare_backfill
+from redolake.steps.ranges.shadows import prepare_backfill
 from redolake.steps.ranges.swap import swap_table
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 
@@ -118,7 +118,7 @@ def test_a_read_writes_no_table_into_that_of_another_pipeline(pipeline: Pipeline
 
 def test_a_backfill_refuses_such_a_folder_before_it_reads_anything(pipeline: Pipeline) -> None:
     with pytest.raises(ConfigurationError, match="allowed_folders"):
-        prepare_backfill(pipeline, 1, 2, into=Into("files", "/etc"))
+        prepare_backfill(pipeline, 1, 2, target="files", folder="/etc")
 
 
 def test_only_allowed_folders_of_logs_are_listed(pipeline: Pipeline, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from redolake.errors import Finding
 from redolake.ledger.entries import VersionEntry
 from redolake.records.codec import to_body
 from redolake.records.windows import DdlRow, WindowManifest
-from redolake.steps.ranges.first_description import first_version
 from redolake.steps.ranges.logs import Committed, first_uncut
+from redolake.steps.ranges.shadows import first_version
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 

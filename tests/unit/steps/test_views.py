@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out
 from redolake.values.common_type import common_type
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
-from redolake.values.unused_options import refuse_unused
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
 MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)
@@ -147,24 +145,6 @@ def test_a_table_without_contents_is_left_out_and_named(tmp_path: Path) -> None:
 
     assert "-- SHOP.NEW$ is left out: it has no contents yet." in made.text
     assert (made.tables, made.text.count("CREATE OR REPLACE VIEW")) == (("SHOP.ORDERS", "SHOP.LINES"), 2)
-
-
-@pytest.mark.parametrize(
-    ("target", "given", "refused"),
-    [
-        ("copy", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder", "--from-logs"]),
-        ("live", {"from_logs": True, "schema": "current", "folder": "/x"}, ["--schema", "--folder"]),
-        ("shadow", {"from_logs": True, "schema": "current"}, []),
-    ],
-)
-def test_a_backfill_drops_no_option(target: str, given: dict[str, Any], refused: list[str]) -> None:
-    options = {"schema": "historic", "folder": "", "from_logs": False, **given}
-    if not refused:
-        refuse_unused(target, **options)
-        return
-    with pytest.raises(ConfigurationError) as error:
-        refuse_unused(target, **options)
-    assert [one.subject for one in error.value.findings] == refused
 
 
 def test_trino_gets_each_table_registered_under_another_name_than_its_view():

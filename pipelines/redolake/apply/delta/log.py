@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from redolake.errors import LakeDamaged
 from redolake.host.filesystem import open_filesystem
+from redolake.values.table import TableId
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")
@@ -67,6 +68,28 @@ def token_in(app_id: str) -> str | None:
 def _load_number(load: str) -> int:
     found = LOAD.fullmatch(load)
     return -1 if found is None else int(found["number"])
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToRead:
+    """Version `version` of the Delta table at `path`, complete to `complete_to`, with `position` in its log. `copy` is the
+    folder of a copy of it. `quarantine` is the table's, and `copied_quarantine` that of the copy."""
+
+    table: TableId
+    path: str
+    version: int
+    app_id: str
+    complete_to: int
+    position: int | None = None
+    copy: str | None = None
+    quarantine: str | None = None
+    copied_quarantine: str | None = None
+
+    @property
+    def load(self) -> str:
+        """What names the load whose contents the version has; empty where its log is gone."""
+        log = read_log(self.path)
+        return (None if log is None else log.load_at(self.version, self.app_id)) or ""
 
 
 @dataclass(frozen=True, slots=True)

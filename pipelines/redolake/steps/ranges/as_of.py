@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
@@ -21,19 +22,25 @@ from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents, contents_at
-from redolake.reconcile.damage import with_whole_rows
 from redolake.reconcile.lacked_gaps import gaps_lacked_at
 from redolake.reconcile.lake_place import lake_place
-from redolake.reconcile.ledger import last_batch, reconcile_ledger
-from redolake.reconcile.next_batch import build_batch, take_adjoining
-from redolake.reconcile.table_versions import app_id, versions_of_time
+from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.table_versions import versions_of_time
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.gaps import DeclaredGap
 from redolake.records.lakes import LakePlace
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
-from redolake.steps.ranges.range_ends import scn_at_time
-from redolake.steps.ranges.shadows import find_stop, missing_files, table_history
+from redolake.steps.ranges.range_ends import scn_at_time, scn_of
+from redolake.steps.ranges.replay import (
+    DESTINATIONS,
+    Destination,
+    as_of_then,
+    find_covering,
+    find_stop,
+    live_version,
+    plan_batch,
+)
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
@@ -44,8 +51,10 @@ from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
-    from redolake.job.as_of import RowsAsOf, VersionToRead
+    from redolake.job.as_of import RowsAsOf
+    from redolake.steps.ranges.swap import CopiedTable
 
+T = TypeVar("T", bound="TableAsOf | CopiedTable")
 SHOWN = 5  # keys in a text
 LEFT_DAYS = 7  # copies of a process that was killed stay as long as a session might still read them
 
@@ -93,44 +102,31 @@ class ReadAsOf:
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
+    """The versions to read AS OF `scn`. The batch `spec` brings those with a copy there; its folder is called `name`."""
+
     scn: int
     at: str | None
-    bases: Mapping[TableId, Contents]
-    targets: Mapping[TableId, str]
-    apps: Mapping[TableId, str]
+    versions: tuple[VersionToRead, ...]
     spec: BatchSpec | None
-    copies: Mapping[TableId, str]
     name: str
     lake: LakePlace
     lacked: Mapping[TableId, Sequence[DeclaredGap]]
-    quarantines: Mapping[TableId, str]
-    copied_quarantines: Mapping[TableId, str]
-
-    @property
-    def versions(self) -> list[VersionToRead]:
-        """The versions to read, for the job."""
-        from redolake.job.as_of import VersionToRead
-
-        return [
-            VersionToRead(
-                table, self.targets[table], base.version, self.apps[table], base.complete_to, base.position,
-                self.copies.get(table), self.quarantines[table], self.copied_quarantines.get(table),
-            )
-            for table, base in self.bases.items()
-        ]  # fmt: skip
 
     @property
     def tables(self) -> tuple[TableAsOf, ...]:
         return tuple(
             TableAsOf(
-                str(table),
-                base.version,
-                base.complete_to if table in self.copies else self.scn,
-                table in self.copies,
-                lacks=tuple(gap_text(gap) for gap in self.lacked.get(table, ())),
+                str(one.table),
+                one.version,
+                self.scn if one.copy is None else one.complete_to,
+                one.copy is not None,
+                lacks=tuple(gap_text(gap) for gap in self.lacked.get(one.table, ())),
             )
-            for table, base in self.bases.items()
+            for one in self.versions
         )
+
+    def version_of(self, table: TableId) -> VersionToRead:
+        return next(one for one in self.versions if one.table == table)
 
 
 def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = None) -> ReadPlan:
@@ -142,43 +138,21 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
         manifests = context.landing.windows.after()
         entries = with_contents(context, chosen)
         at = position_of(context, moment, manifests, entries)
-        check_gaps(context, at, chosen)
-        found = contents_at(context, chosen, at)
-        for entry in entries:
-            check_known(entry, found[entry.table], at)
-        bases = {table: base for table, base in found.items() if base is not None}
-        name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+        bases = bases_at(context, entries, at)
         lagging = {table: base for table, base in bases.items() if not base.has(at)}
-        spec = replay(context, lagging, at, manifests, name) if lagging else None
-        if spec is not None:
-            spec = with_own_quarantines(context, spec, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}")
+        name, there = new_read(context, "read")
         return ReadPlan(
             scn=at.scn,
             at=time_written(context, at.scn),
-            bases=bases,
-            targets={table: context.pipeline.target(table) for table in bases},
-            apps={table: app_id(context, table, base.resetlogs_id) for table, base in bases.items()},
-            spec=spec,
-            copies={} if spec is None else {task.table: task.target for task in spec.tables},
+            versions=tuple(
+                there.version(context, table, base) if table in lagging else live_version(context, table, base)
+                for table, base in bases.items()
+            ),
+            spec=replay(context, lagging, at, manifests, there) if lagging else None,
             name=name,
             lake=lake_place(context),
             lacked=gaps_lacked_at(context, bases, at),
-            quarantines={table: context.pipeline.quarantine_path(table) for table in bases},
-            copied_quarantines={} if spec is None else {t.table: t.quarantine.path for t in spec.tables if t.quarantine},
         )
-
-
-def with_own_quarantines(context: PipelineContext, spec: BatchSpec, folder: str) -> BatchSpec:
-    """Return a batch over copies in a folder with a quarantine beside each of them: what went into the table's goes there. The
-    share of a batch's changes is no limit, for this batch has others."""
-
-    def own(task: TableTask) -> TableTask:
-        if task.quarantine is None:
-            return task
-        path = context.pipeline.quarantine_path(task.table, folder)
-        return replace(task, quarantine=replace(task.quarantine, path=path, percent=None, may_write=True))
-
-    return replace(spec, tables=tuple(map(own, spec.tables)))
 
 
 def gap_text(gap: DeclaredGap) -> str:
@@ -221,11 +195,8 @@ def scn_of_moment(
             return min(entry.position for entry in entries).scn
         case AtEdge():
             raise ValueError("`first` is no moment of all tables: name an SCN, a time, or `now`")
-        case AtWindow(name):
-            window = next((m for m in manifests if m.name == name), None)
-            if window is None:
-                raise ValueError(f"no window {name} has landed")
-            return window.end - 1
+        case AtWindow():
+            return scn_of(moment, manifests, {}, is_last=True) - 1
         case AtTime(at):
             times = context.ledger.end_times(m.end_position for m in manifests)
             return scn_at_time(at, manifests, times, is_last=False) - 1
@@ -235,6 +206,21 @@ def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Seque
     """Return the incarnation of the SCN in the line of the present database: a RESETLOGS ends the one before it."""
     found = next((m.resetlogs_id for m in reversed(manifests) if m.start <= scn), None)
     return found if found is not None else min(entry.position.resetlogs_id for entry in entries)
+
+
+def bases_at(
+    context: PipelineContext, entries: Sequence[TableEntry], first: ChainPosition, last: ChainPosition | None = None
+) -> dict[TableId, Contents]:
+    """Return the version that each table has at `first`, or from which its rows of then are made. Raise NotReadableAsOf for a
+    table that is not known there, or at `last`."""
+    tables, ends = [entry.table for entry in entries], (first,) if last is None else (first, last)
+    for at in ends:
+        check_gaps(context, at, tables)
+    found = contents_at(context, tables, first)
+    for entry in entries:
+        for at in ends:
+            check_known(entry, found[entry.table], at)
+    return {table: base for table, base in found.items() if base is not None}
 
 
 def check_gaps(context: PipelineContext, at: ChainPosition, tables: Sequence[TableId]) -> None:
@@ -271,90 +257,60 @@ def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> 
 # --- Between two versions -----------------------------------------------------------------------------------------------
 
 
+def new_read(context: PipelineContext, aim: Literal["read", "copy", "history"]) -> tuple[str, Destination]:
+    """Return a new name, and a destination of that name: folders of the lake and of the landing that are removed afterwards."""
+    name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+    folder = f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
+    return name, replace(DESTINATIONS[aim], folder=folder, batch=layout.as_of_folder(name))
+
+
 def replay(
     context: PipelineContext,
     bases: Mapping[TableId, Contents],
     at: ChainPosition,
     manifests: Sequence[WindowManifest],
-    name: str,
+    there: Destination,
 ) -> BatchSpec:
-    """Return a batch that brings copies of the tables from their versions to the SCN, and no further."""
-    own = [window for window in manifests if window.resetlogs_id == at.resetlogs_id and window.start <= at.scn]
+    """Return a batch that brings copies of the tables from their versions to the SCN, and no further. Raise NotReadableAsOf
+    where its redo is not there, and for a table that is not known at the SCN."""
     first = min(base.complete_to for base in bases.values()) + 1
-    before = with_whole_rows(context, last_batch(context, ChainPosition(at.resetlogs_id, first)))
-    start = own[0].start if before is None or before.resetlogs_id != at.resetlogs_id else before.end
-    ahead = list(take_adjoining(window for window in own if window.end > start))
-    check_landed(context, ahead, bases, first, at)
-    if before is not None and before.end_position != ahead[0].start_position:
-        before = None  # no transaction survives a RESETLOGS or a declared gap
-    entries = [entry_at(context, table, base) for table, base in bases.items()]
+    scns = ScnRange(Scn(first), Scn(at.scn + 1))
+    entries = [
+        as_of_then(entry, base.complete_to, base.resetlogs_id)
+        for table, base in bases.items()
+        if (entry := context.ledger.table(table)) is not None
+    ]
     of_time = {t: versions_of_time(context.ledger.versions(t), base.complete_to + 1) for t, base in bases.items()}
-    spec = build_batch(context, ahead, before, entries, of_time=of_time)
-    check_stops(context, spec, ahead, bases, at)
-    location, copies = context.landing.files.location, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
-    tasks = tuple(
-        replace(task, target=f"{copies}/{context.pipeline.table(task.table).path}", at_least=None, history=None)
-        for task in spec.tables
-    )
-    return replace(
-        spec,
-        tables=tasks,
-        end=at.scn + 1,
-        manifest=location(layout.as_of_manifest(name)),
-        carry_out=location(layout.as_of_carry(name)),
-    )
-
-
-def entry_at(context: PipelineContext, table: TableId, base: Contents) -> TableEntry:
-    """Return the table's entry as it was when the version was its newest one."""
-    entry = context.ledger.table(table)
-    assert entry is not None
-    return replace(
-        entry, state="live", complete_to_scn=Scn(base.complete_to), resetlogs_id=base.resetlogs_id, snapshot_scn=None
-    )
-
-
-def check_landed(
-    context: PipelineContext,
-    windows: Sequence[WindowManifest],
-    bases: Mapping[TableId, Contents],
-    first: int,
-    at: ChainPosition,
-) -> None:
-    """Raise NotReadableAsOf unless the redo from the tables' versions to the SCN is there."""
-    missing = list(missing_files(context, windows))
-    if not windows or windows[0].start > first or windows[-1].end <= at.scn or missing:
-        what = missing[0].what if missing else f"the redo from SCN {first} on is not landed without a break"
+    try:
+        find_covering([m for m in manifests if m.resetlogs_id == at.resetlogs_id], scns, context.landing.pruned)
+        start = ChainPosition(at.resetlogs_id, first)
+        spec, windows = plan_batch(context, manifests, start, scns.end, entries, of_time)
+    except ConfigurationError as refused:
         raise NotReadableAsOf(
-            f"between SCN {first - 1}, where a version of the table is, and SCN {at.scn}: {what}",
+            f"from SCN {first - 1}, where a version of the table is, to SCN {at.scn} the redo is not landed without a break: "
+            f"{refused.findings[0].what}",
             cure=f"choose SCN {first - 1}, the end of a batch",
             table=", ".join(map(str, bases)),
-        )
+        ) from None
+    for task in spec.tables:
+        check_stops(task, windows[-1], bases[task.table].complete_to, at)
+    return there.aim(context, spec, scns)
 
 
-def check_stops(
-    context: PipelineContext,
-    spec: BatchSpec,
-    windows: Sequence[WindowManifest],
-    bases: Mapping[TableId, Contents],
-    at: ChainPosition,
-) -> None:
+def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: ChainPosition) -> None:
     """Raise NotReadableAsOf for a table that a DDL stops before the SCN, and for one whose rows are known only at the ends of
     windows, inside a window with changes of it."""
-    for task in spec.tables:
-        scns = ScnRange(Scn(bases[task.table].complete_to + 1), Scn(at.scn + 1))
-        for finding in find_stop(task, table_history(context, task.table, scns), scns):
-            cure = f"choose SCN {bases[task.table].complete_to}, or leave the table out"
-            raise NotReadableAsOf(finding.what, cure=cure, table=task.table)
-        last = windows[-1]
-        is_reread = any(isinstance(delivery, (RereadValues, RereadRows)) for delivery in task.deliveries)
-        if is_reread and last.end != at.scn + 1 and changes_of(task.table, [last]):
-            raise NotReadableAsOf(
-                "values of its rows are read again at the ends of windows, and are not known in between",
-                cure=f"choose SCN {last.start - 1} or SCN {last.end - 1}, or leave the table out",
-                table=task.table,
-                scn=at.scn,
-            )
+    for finding in find_stop(task, ScnRange(Scn(complete_to + 1), Scn(at.scn + 1))):
+        cure = f"choose SCN {complete_to}, or leave the table out"
+        raise NotReadableAsOf(finding.what, cure=cure, table=task.table)
+    is_reread = any(isinstance(delivery, (RereadValues, RereadRows)) for delivery in task.deliveries)
+    if is_reread and last.end != at.scn + 1 and changes_of(task.table, [last]):
+        raise NotReadableAsOf(
+            "values of its rows are read again at the ends of windows, and are not known in between",
+            cure=f"choose SCN {last.start - 1} or SCN {last.end - 1}, or leave the table out",
+            table=task.table,
+            scn=at.scn,
+        )
 
 
 # --- Reading ------------------------------------------------------------------------------------------------------------
@@ -366,8 +322,9 @@ def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report 
     from redolake.job.as_of import read_versions
 
     remove_left(pipeline, plan.lake)
-    replayed = f", {len(plan.copies)} of them between two versions" if plan.copies else ""
-    report(f"reading {len(plan.bases)} table(s) AS OF SCN {plan.scn}{replayed}")
+    between = sum(one.copy is not None for one in plan.versions)
+    replayed = f", {between} of them between two versions" if between else ""
+    report(f"reading {len(plan.versions)} table(s) AS OF SCN {plan.scn}{replayed}")
     try:
         yield read_versions(spark, plan.versions, plan.spec, plan.scn, report)
     finally:
@@ -390,9 +347,7 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     from redolake.job.as_of import copies_in
 
     with open_context(pipeline) as context:
-        in_landing = context.landing.files.names(
-            layout.AS_OF
-        )  # those of copies that stay are there alone: steps/ranges/copies.py
+        in_landing = context.landing.files.names(layout.AS_OF)  # the batches of whole copies are there alone
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):
@@ -424,7 +379,7 @@ def read_as_of(
         return replace(found, tables=tuple(replace(one, rows=rows[one.table]) for one in known))
 
 
-def with_wrong_keys(tables: Sequence[TableAsOf], wrong: Mapping[TableId, tuple[str, ...]]) -> tuple[TableAsOf, ...]:
+def with_wrong_keys(tables: Sequence[T], wrong: Mapping[TableId, tuple[str, ...]]) -> tuple[T, ...]:
     return tuple(replace(one, wrong_keys=wrong.get(TableId.parse(one.table), ())) for one in tables)
 
 

@@ -11,11 +11,13 @@ from redolake.errors import plain_lines
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.range_ends import RangeEnd
-from redolake.values.delivery import Assembled, NullableKey, RereadRows, RereadValues, widest
+from redolake.steps.ranges.replay import lacks_marks
+from redolake.values.delivery import Assembled, RereadRows, RereadValues, widest
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
 
 CHANGES = ("insert", "update", "delete")
+NOT_LOGGED = "columns that are not logged: `_unknown_before` and `_unknown_after` name them, and the result has a count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def lines_of(table: PlannedTable) -> Iterator[str]:
 
 def plan_of(spec: BatchSpec, windows: Sequence[WindowManifest], start: RangeEnd, end: RangeEnd, scns: ScnRange) -> BackfillPlan:
     """Return the plan of a spec whose tables have their targets; `windows` are those of the range."""
-    tables = tuple(planned_table(task, windows, scns) for task in spec.tables)
+    tables = tuple(planned_table(task, windows, scns, is_changes=spec.changes is not None) for task in spec.tables)
     return BackfillPlan(
         start=start,
         end=end,
@@ -103,10 +105,11 @@ def seconds_for(rows: int, results: Iterable[Mapping[str, Any]]) -> float | None
     return min(took for took, _ in found) + (rows / best if best else 0.0)
 
 
-def planned_table(task: TableTask, windows: Sequence[WindowManifest], scns: ScnRange) -> PlannedTable:
+def planned_table(task: TableTask, windows: Sequence[WindowManifest], scns: ScnRange, *, is_changes: bool) -> PlannedTable:
     changes = changes_of(task.table, windows)
     versions = tuple(int(version.from_scn) for version in task.versions if version.from_scn in scns)
-    return PlannedTable(str(task.table), task.target, changes, versions, tuple(unknowns(task, changes, scns)))
+    unknown = unknown_of_changes(task) if is_changes else unknowns(task, changes, scns)
+    return PlannedTable(str(task.table), task.target, changes, versions, tuple(unknown))
 
 
 def changes_of(table: TableId, windows: Sequence[WindowManifest]) -> dict[str, int]:
@@ -119,9 +122,11 @@ def changes_of(table: TableId, windows: Sequence[WindowManifest]) -> dict[str, i
     return dict(found)
 
 
-def lacks_marks(task: TableTask) -> bool:
-    """Return whether deleted rows are not marked: of equal rows with a NULL in their key, all would be."""
-    return any(isinstance(delivery, NullableKey) for delivery in task.deliveries)
+def unknown_of_changes(task: TableTask) -> tuple[str, ...]:
+    """Return what the plan does not know of the changes of a table."""
+    filters = [version.mapping.where for version in task.versions if version.mapping is not None]
+    texts = dict.fromkeys(one.text for one in filters if one is not None)
+    return (NOT_LOGGED, *(f"which of them `where: {text}` leaves out: the result has a count" for text in texts))
 
 
 def unknowns(task: TableTask, changes: Mapping[str, int], scns: ScnRange) -> Iterator[str]:

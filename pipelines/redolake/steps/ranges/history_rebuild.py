@@ -11,17 +11,15 @@ continue it.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.context import PipelineContext, Report, open_context, silent
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
-from redolake.land import layout
 from redolake.ledger import TableEntry
-from redolake.reconcile.contents import Contents, contents_at
+from redolake.reconcile.contents import Contents
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import chain_names, reconcile_ledger
 from redolake.reconcile.newest_batches import end_of
@@ -31,8 +29,9 @@ from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
 from redolake.steps.proof.repair import apply_lease_renewed
 from redolake.steps.ranges.as_of import (
-    check_known,
+    bases_at,
     incarnation_at,
+    new_read,
     position_of,
     remove_left,
     remove_read,
@@ -40,7 +39,7 @@ from redolake.steps.ranges.as_of import (
     with_contents,
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
-from redolake.steps.ranges.shadows import refuse
+from redolake.steps.ranges.replay import Destination, refuse
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
@@ -75,78 +74,49 @@ class HistoryRebuild:
         return one_line(". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it")))
 
 
-@dataclass(frozen=True, slots=True)
-class RangeOfLogs:
-    """A range to mine of archived logs; what is after it has landed."""
-
-    scns: ScnRange
-    planned: PlannedLogs
-
-
 @dataclass(slots=True)
 class Rebuild:
     """One run. `at` is how far the copy is."""
 
-    pipeline: Pipeline
     table: TableId
     spark: Spark
     report: Report
     base: Contents
-    since: int
+    there: Destination
     at: int
-    name: str
     batches: int = 0
     last: BatchSpec | None = None
 
-    @property
-    def copies(self) -> str:
-        return f"{self.pipeline.lake.rstrip('/')}/{layout.lake_copies(self.name)}"
-
     def begin(self, context: PipelineContext) -> None:
-        from redolake.job.as_of import VersionToRead
-        from redolake.job.history_rebuild import begin_copy
+        from redolake.job.as_of import make_copy
 
-        base, table = self.base, self.table
-        copy = f"{self.copies}/{context.pipeline.table(table).path}"
-        app = app_id(context, table, base.resetlogs_id)
-        version = VersionToRead(table, context.pipeline.target(table), base.version, app, base.complete_to, base.position, copy)
-        begin_copy(self.spark.session(), version, context.name, self.since)
+        version = self.there.version(context, self.table, self.base)
+        make_copy(self.spark.session(), version, {"pipeline": context.name, "copy": True})
 
     def bring_to(self, context: PipelineContext, scn: int) -> None:
         """Apply what landed up to the SCN, in batches of no more rows than others have."""
-        from redolake.job.history_rebuild import bring_on
-
         manifests = context.landing.windows.after()
-        for end in ends_of(manifests, self.at, scn, self.pipeline.batch.max_rows):
-            self.batches += 1
-            there = replace(self.base, complete_to=self.at)
-            spec = replay(context, {self.table: there}, ChainPosition(there.resetlogs_id, end), manifests, self.name)
-            self.last = self.redirect(context, spec)
-            self.report(f"{self.table}: changes up to SCN {end}")
-            bring_on(self.spark.session(), self.last, self.report)
-            self.at = end
+        for end in ends_of(manifests, self.at, scn, context.pipeline.batch.max_rows):
+            self.bring_on(self.plan(context, end, manifests), end)
 
-    def apply_logs(self, logs: RangeOfLogs) -> None:
+    def apply_logs(self, logs: PlannedLogs) -> None:
         """Mine the range, and apply it. Raises ConfigurationError for a transaction whose beginning is older than the range."""
-        from redolake.job.history_rebuild import bring_on
-
-        beside, until = mine_logs(logs.planned), int(logs.scns.end) - 1
-        windows, there = beside.landing.windows.after(), ChainPosition(self.base.resetlogs_id, until)
-        self.batches += 1
-        spec = replay(beside, {self.table: self.base}, there, windows, self.name)
+        beside, until = mine_logs(logs), int(logs.scns.end) - 1
+        windows = beside.landing.windows.after()
+        spec = self.plan(beside, until, windows)
         refuse(list(objections_to_logs(beside, spec, windows, logs.scns)))
-        self.last = self.redirect(beside, spec)
-        self.report(f"{self.table}: changes up to SCN {until}, from logs")
-        bring_on(self.spark.session(), self.last, self.report)
-        self.at = until
+        self.bring_on(spec, until, ", from logs")
 
-    def redirect(self, context: PipelineContext, spec: BatchSpec) -> BatchSpec:
-        path = context.pipeline.table(self.table).path
-        tasks = tuple(
-            replace(task, target=f"{self.copies}/{path}", history=f"{self.copies}/_history/{path}", history_at_least=None)
-            for task in spec.tables
-        )
-        return replace(spec, tables=tasks, manifest=f"{spec.manifest.removesuffix('.json')}-{self.batches}.json")
+    def plan(self, context: PipelineContext, end: int, manifests: Sequence[WindowManifest]) -> BatchSpec:
+        base, there = replace(self.base, complete_to=self.at), replace(self.there, part=f"-{self.batches + 1}")
+        return replay(context, {self.table: base}, ChainPosition(base.resetlogs_id, end), manifests, there)
+
+    def bring_on(self, spec: BatchSpec, end: int, whence: str = "") -> None:
+        from redolake.job.as_of import bring_on
+
+        self.report(f"{self.table}: changes up to SCN {end}{whence}")
+        bring_on(self.spark.session(), spec, self.report)
+        self.batches, self.last, self.at = self.batches + 1, spec, end
 
 
 def rebuild_history(
@@ -174,27 +144,27 @@ def rebuild_history(
         check_line(entry, base)
         logs = None if from_logs is None else logs_to_mine(context, table, at, ChainPosition(base.resetlogs_id, end), from_logs)
         landed_from = at if logs is None else int(logs.scns.end) - 1
+        name, there = new_read(context, "history")
         ends = ends_of(manifests, landed_from, end, context.pipeline.batch.max_rows)
         read = [m for m in manifests if m.end > landed_from + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
-        name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
         if not ends and logs is None:
             raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
         if ends:
-            there = replace(base, complete_to=landed_from)
-            replay(context, {table: there}, ChainPosition(base.resetlogs_id, end), manifests, name)  # raises what is against it
+            last = ChainPosition(base.resetlogs_id, end)
+            bases = {table: replace(base, complete_to=landed_from)}
+            replay(context, bases, last, manifests, there)  # raises what is against it
         batches = len(ends) + (logs is not None)
         found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
-        found = replace(found, mined=() if logs is None else logs.planned.lines)
+        found = replace(found, mined=() if logs is None else logs.lines)
         if not execute:
             return found
         with spark_when_needed(pipeline, spark) as opened:
-            work = Rebuild(pipeline, table, opened, report, base, at, at, name)
-            return run_rebuild(work, found, logs)
+            return run_rebuild(pipeline, Rebuild(table, opened, report, base, there, at), name, found, logs)
 
 
 def logs_to_mine(
     context: PipelineContext, table: TableId, after: int, end: ChainPosition, given: LogsToRead
-) -> RangeOfLogs | None:
+) -> PlannedLogs | None:
     """Return what is mined: from the SCN after `after` to the first batch from which on all windows are there; None where they
     are there from the start. Raises RedoLost where a log of it is missing."""
     tail = [m for m in unbroken(context.landing.windows.after()) if m.resetlogs_id == end.resetlogs_id]
@@ -204,23 +174,22 @@ def logs_to_mine(
     ends = (end_of(name) for name in chain_names(context))
     known = [at.scn for at in ends if at.resetlogs_id == end.resetlogs_id and landed <= at.scn <= end.scn]
     scns = ScnRange(Scn(after + 1), Scn(min(known, default=end.scn + 1)))
-    planned = plan_logs(context, scns, [table], given, silent)
-    if isinstance(planned, Finding):
-        raise ConfigurationError([planned])
-    return RangeOfLogs(scns, planned)
+    return plan_logs(context, scns, [table], given, silent)
 
 
-def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) -> HistoryRebuild:
+def run_rebuild(
+    pipeline: Pipeline, work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None
+) -> HistoryRebuild:
     from redolake.apply.delta.log import load_in, read_log
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
-    pipeline, table = work.pipeline, work.table
+    table = work.table
     with open_context(pipeline) as context:
         place, target, path = lake_place(context), context.pipeline.target(table), context.pipeline.history_target(table)
         app, options = app_id(context, table, work.base.resetlogs_id), context.pipeline.target_options(table)
     assert path is not None
     began = goes_back_to(work.spark.session(), path, app)
-    goes_back = began is not None and began <= work.since
+    goes_back = began is not None and began <= found.from_scn
     if goes_back and says_the_same(work.spark.session(), path, target, app, options, found.to_scn):
         raise Terminal(
             f"its history goes back to SCN {began} already, and says the same as the table",
@@ -243,7 +212,7 @@ def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) 
             assert work.last is not None
             made = join_history(work.spark.session(), work.last, target, path, load, work.report, writer.check)
     finally:
-        remove_read(pipeline, place, work.name)
+        remove_read(pipeline, place, name)
     return replace(found, to_scn=work.at, began_at=began, done=True, epochs=made.epochs, changes=made.changes)
 
 
@@ -262,9 +231,7 @@ def base_of(context: PipelineContext, entry: TableEntry, start: str) -> tuple[in
         at = ChainPosition(incarnation_at(entry.snapshot_scn, manifests, [entry]), int(entry.snapshot_scn))
     else:
         at = position_of(context, start, manifests, [entry])
-    found = contents_at(context, [entry.table], at)[entry.table]
-    check_known(entry, found, at)
-    assert found is not None, "check_known has refused it"
+    found = bases_at(context, [entry], at)[entry.table]
     since = int(at.scn) if found.has(at) else found.complete_to
     return since, replace(found, complete_to=since)
 

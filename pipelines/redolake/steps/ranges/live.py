@@ -7,28 +7,41 @@ later state, a deleted row stays deleted, and a DDL since then needs nothing spe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell, plain_lines
+from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
+from redolake.host.progress import Progress
+from redolake.land.dictionary import Readings
 from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.mined_names import mined_names
+from redolake.reconcile.settling import settles_at
+from redolake.reconcile.table_versions import history, known_versions, object_ids, table_task
+from redolake.records.windows import WindowManifest
+from redolake.schema import version_as_of
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
-from redolake.steps.ranges.live_range import FoundRows, LiveRange, live_range, read_rows
-from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
+from redolake.steps.ranges.logs import LogsToRead, find_committed, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
-from redolake.steps.ranges.shadows import (
+from redolake.steps.ranges.replay import (
+    OldRange,
+    TableHistory,
+    check_tables,
+    missing_files,
+    old_range,
     range_of,
+    refuse,
 )
-from redolake.steps.ranges.touched_keys import TouchedRows
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window, why_not_by_key
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
-from redolake.values.scn import ScnRange
+from redolake.values.redo import Operation
+from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
 
 Again = Callable[[str, Sequence[Mapping[str, str]]], RepairedTable]
@@ -134,12 +147,13 @@ def backfill_live(
         found = LiveBackfill(context.name, first, last)
         beside_it = context
         if from_logs is not None:
-            planned = logs_of(context, scns, chosen, from_logs, report)
+            planned = plan_logs(context, scns, chosen, from_logs, report)
             if not execute:
                 return replace(found, logs_plan=planned.lines)
             beside_it = mine_logs(planned)
-        one = live_range(beside_it, scns, chosen, report)
-        rows = read_rows(context, one)
+        one = check_tables(old_range(beside_it, scns, chosen))
+        refuse(list(missing_files(beside_it, one.windows)))
+        rows = read_rows(context, one, report)
         found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows))
         if not execute:
             return found
@@ -159,18 +173,9 @@ def backfill_live(
         return replace(found, tables=done, executed=True)
 
 
-def logs_of(
-    context: PipelineContext, scns: ScnRange, tables: Sequence[TableId], given: LogsToRead, report: Report
-) -> PlannedLogs:
-    planned = plan_logs(context, scns, tables, given, report)
-    if isinstance(planned, Finding):
-        raise ConfigurationError([planned])
-    return planned
-
-
-def planned_tables(one: LiveRange, rows: FoundRows) -> tuple[LiveTable, ...]:
+def planned_tables(one: OldRange, rows: FoundRows) -> tuple[LiveTable, ...]:
     found = list[LiveTable]()
-    for past in one.histories:
+    for past in one.histories.values():
         entry, touched = past.entry, rows.touched.tables.get(past.table)
         applied = None if entry is None or entry.complete_to_scn is None else int(entry.complete_to_scn)
         table = LiveTable(str(past.table), applied, why_not=rows.why_not.get(past.table, ""))
@@ -209,3 +214,76 @@ def fill_table(touched: TouchedRows, again: Again, one: LiveTable) -> LiveTable:
         deleted=sum(part.deleted for part in done),
         applied_scn=max((part.applied_scn for part in done), default=one.applied_scn),
     )
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """The rows that the range touches; `why_not` of the tables that stay as they are, and the transactions that are `cut`."""
+
+    touched: TouchedRows
+    why_not: dict[TableId, str] = field(default_factory=dict)
+    cut: Collection[Xid] = ()
+
+
+def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundRows:
+    """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
+    has the chain of the pipeline, also where the range was mined beside it."""
+    why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
+    for past in one.histories.values():
+        found = touched_table(one, past)
+        if isinstance(found, str):
+            why_not[past.table] = found
+        else:
+            tables[past.table] = found
+    touched = TouchedRows(tables, object_ids(context, {}))
+    for number, window in enumerate(one.windows):
+        report(Progress("", "reading the keys of windows", number, len(one.windows)))
+        read_window(one.context, one.context.landing, window, touched, scns=one.scns)
+    return FoundRows(touched, why_not, read_beginnings(context, one, touched))
+
+
+def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
+    """Return the table with the versions that its changes have in the range; or why its rows cannot be read again."""
+    context, entry = one.context, past.entry
+    known = known_versions(context, past.table)
+    if entry is None or entry.state == "snapshotting" or entry.complete_to_scn is None or not known:
+        return "its snapshot is being read: let it end"
+    if settles_at(context, entry) is not None:
+        return "its chunks were read AS OF several SCNs: let apply run first"
+    now = version_as_of(known, entry.complete_to_scn)
+    if why := why_not_by_key(context, now):
+        return f"{why}: run `redolake snapshot {past.table.in_command} --replace`"
+    readings = Readings(context.landing.dictionary)
+    then = history(
+        context, past.versions, one.windows[0].start, one.windows, one.windows[-1].end, readings, as_configured=False
+    )
+    stop = then.hold.at_scn if then.hold is not None else None
+    if stop is not None and stop < one.scns.end:
+        return f"its columns after the DDL at SCN {stop} are not known, which is not followed: end the range there"
+    if then.conflict is not None:
+        return f"its columns in the range are not known: {then.conflict.what}"
+    named = partial(mined_names, context, windows=one.windows, carried=(), readings=readings)
+    task = table_task(context, then, "", "", names=named)
+    return TouchedTable(now, task.versions, task.mined_names)
+
+
+def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRows) -> frozenset[Xid]:
+    """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
+    transactions whose beginning is not there."""
+    committed = find_committed(one.context, one.windows, one.scns)
+    sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}
+    older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
+    reached = int(one.scns.start)
+    for window in older:
+        is_next = window.end >= reached and window.resetlogs_id == one.windows[0].resetlogs_id
+        if not sought or not is_next or any(missing_files(context, [window])):
+            break
+        before = ScnRange(Scn(0), one.scns.start)
+        read_window(context, context.landing, window, touched, sought, before)
+        sought -= starts_in(context, window, before)
+        reached = int(window.start)
+    return frozenset(sought)
+
+
+def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:
+    return {name for scn, code, name in bounds_of(context.landing, window) if code == Operation.START and scn in scns}

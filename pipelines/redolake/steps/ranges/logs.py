@@ -10,24 +10,18 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from redolake.context import PipelineContext, Report, open_pipeline_source
-from redolake.errors import Finding
-from redolake.land import layout
-from redolake.land.files import Files
-from redolake.land.parquet import read_columns
+from redolake.errors import ConfigurationError, Finding
 from redolake.reconcile.ledger import last_batch
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
-from redolake.steps.ranges.touched_keys import Xid
+from redolake.steps.ranges.touched_keys import Xid, bounds_of
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.delivery import RereadRows, RereadValues
-from redolake.values.redo import TRANSACTION_BOUNDS, Operation, Position
-from redolake.values.scn import ChainPosition, Scn, ScnRange
+from redolake.values.redo import Operation, Position
+from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.window.recovery_options import in_incarnation
 
@@ -42,6 +36,9 @@ class LogsToRead:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLogs:
+    """What is mined of the range `scns`, and of the redo after it that proves its tables."""
+
+    scns: ScnRange
     task: RangeToMine
     plan: RangePlan
 
@@ -59,10 +56,10 @@ def plan_logs(
     given: LogsToRead,
     report: Report,
     until: int | None = None,
-) -> PlannedLogs | Finding:
+) -> PlannedLogs:
     """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
-    is missing."""
-    scns = ScnRange(scns.start, max(scns.end, Scn(until or 0)))
+    is missing, ConfigurationError for a range that no incarnation has."""
+    asked, scns = scns, ScnRange(scns.start, max(scns.end, Scn(until or 0)))
     offered = files_of(context.pipeline, given.logs)
     with open_pipeline_source(context.pipeline, given.source) as oracle:
         read_same_container(context, oracle)
@@ -71,16 +68,19 @@ def plan_logs(
         facts = task.facts(oracle)
     start, end = (in_incarnation(int(scn), facts) for scn in (scns.start, Scn(scns.end - 1)))
     if start is None or end is None:
-        return Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")
+        raise ConfigurationError(
+            [Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")]
+        )
     if start.resetlogs_id != end.resetlogs_id:
         at = next(one.resetlogs_scn for one in facts.incarnations if one.resetlogs_id == end.resetlogs_id)
-        return Finding("range", f"{scns} crosses a RESETLOGS", f"end the range at SCN {at}, or begin it at SCN {at}")
+        cure = f"end the range at SCN {at}, or begin it at SCN {at}"
+        raise ConfigurationError([Finding("range", f"{scns} crosses a RESETLOGS", cure)])
     names = hashlib.sha256(" ".join(sorted(map(str, tables))).encode()).hexdigest()[:8]
     side = context.landing.side_landing(f"{start.chain_position.name}-{scns.end}-{names}")
     task = replace(task, side=side, start=start, end=replace(end, scn=scns.end))
     found = plan_range(task, facts)
     found.check()
-    return PlannedLogs(task, found)
+    return PlannedLogs(asked, task, found)
 
 
 def mine_logs(planned: PlannedLogs) -> PipelineContext:
@@ -121,7 +121,9 @@ def cut_transactions(
         return
     name = f"a transaction that commits at SCN {cut.committed} ({cut.name[1]})"
     what = f"{name} began before the range, and its changes are not known"
-    cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
+    last = last_batch(beside, windows[0].start_position)
+    ends = "the start of a declared gap" if last is None else last.end
+    cure = f"begin the range at an SCN where a batch has ended, such as {ends}"
     start = first_uncut(found, int(scns.start))
     yield Finding("range", what, f"{cure}, or at SCN {start}, which cuts none" if start < scns.end else cure)
 
@@ -133,32 +135,14 @@ def first_uncut(found: Sequence[Committed], start: int) -> int:
     return start
 
 
-def ends_before(context: PipelineContext, scn: int) -> str:
-    last = last_batch(context, ChainPosition(context_incarnation(context), scn))
-    return "the start of a declared gap" if last is None else str(last.end)
-
-
-def context_incarnation(context: PipelineContext) -> int:
-    end = context.landing.chain_end()
-    return 0 if end is None else end.resetlogs_id
-
-
 def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:
     """Yield the transactions that commit in the range, as far as the windows show them."""
     begun = dict[Xid, int]()
     for window in windows:
-        for row in sorted(bounds_of(beside.landing.windows.files, window), key=lambda row: int(str(row["scn"]))):
-            name, scn = (None if row["con_id"] is None else int(str(row["con_id"])), str(row["xid"])), int(str(row["scn"]))
-            if row["operation_code"] == Operation.START:
+        for scn, code, name in bounds_of(beside.landing, window):
+            if code == Operation.START:
                 begun[name] = scn
                 continue
             start = begun.pop(name, None)
-            if row["operation_code"] == Operation.COMMIT and scn in scns:
+            if code == Operation.COMMIT and scn in scns:
                 yield Committed(name, start, scn)
-
-
-def bounds_of(files: Files, window: WindowManifest) -> Iterator[dict[str, object]]:
-    paths = [layout.in_window(window.name, name) for name in window.files]
-    digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
-    for batch in read_columns(files, paths, ("con_id", "xid", "scn", "operation_code"), digests, "run it again"):
-        yield from batch.filter(pc.is_in(batch["operation_code"], pa.array(TRANSACTION_BOUNDS, pa.int32()))).to_pylist()

@@ -1,20 +1,21 @@
-"""A swap of a whole copy with its live table.
+"""Whole copies of tables, and the swap of one with its live table.
 
-Where rows of the live table are wrong, the copy is a version from before that, with the landed changes since then. It may take
-the live table's place once it is at the table's own position, in one commit that leaves the position as it is. No reader sees a
-mixture, and no row gets older.
+A copy is a version of the live table with the landed changes since then, so it has all rows. Where rows of the live table are
+wrong, one from before that may take the live table's place once it is at the table's own position, in one commit that leaves
+the position as it is. No reader sees a mixture, and no row gets older.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.errors import ConfigurationError, Finding, Terminal, in_shell, plain_lines
+from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -23,18 +24,147 @@ from redolake.reconcile.contents import Contents
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.prunable import COPY
+from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import app_id, origin
-from redolake.steps.proof.copied_lists import CopiedList, SwappedLists, read_lists
+from redolake.records.batches.spec import BatchSpec
+from redolake.records.windows import WindowManifest
 from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
-from redolake.steps.ranges.copies import copy_path, fold, fold_spec, folder_of
+from redolake.steps.ranges.as_of import bases_at, new_read, position_of, replay, with_contents, with_wrong_keys, wrong_text
+from redolake.steps.ranges.replay import Destination, shadow_folder
 from redolake.steps.shared.decisions import check_reason
-from redolake.steps.shared.named_tables import named_table
+from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.spark_session import Spark, spark_when_needed
+from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
 REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A copy of a table at `target`: version `version`, complete to `version_scn`, with the landed changes up to `to_scn`. The
+    rows of `wrong_keys` are known to be wrong: they are in the copy's own quarantine."""
+
+    table: str
+    target: str
+    version: int
+    version_scn: int
+    to_scn: int
+    wrong_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """`name` is that of the shadow, for `redolake swap`."""
+
+    name: str
+    windows: int
+    tables: tuple[CopiedTable, ...]
+    executed: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        rows = (
+            f"{one.table}: Delta version {one.version}, complete to SCN {one.version_scn}, and the landed changes to SCN "
+            f"{one.to_scn}, into {one.target}"
+            for one in self.tables
+        )
+        swap = f"to put one in its live table's place: `redolake swap OWNER.TABLE --shadow {self.name}`"
+        wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
+        after = (*wrong, swap) if self.executed else ()
+        head = f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}"
+        return plain_lines((head, *rows, *after))
+
+
+def copy_tables(
+    pipeline: Pipeline,
+    start: str | int,
+    end: str | int,
+    tables: Sequence[str] | None = None,
+    *,
+    execute: bool = False,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> Copies:
+    """Make whole copies of tables as of the last SCN before `end`, from their versions at `start` and the landed changes since.
+
+    A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
+    """
+    with open_context(pipeline) as context:
+        chosen = named_tables(context, tables)
+        reconcile_ledger(context)
+        manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
+        moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))
+        first, last = (position_of(context, moment, manifests, entries) for moment in moments)
+        if first > last:
+            raise ConfigurationError([Finding("range", f"SCN {first.scn} is after SCN {last.scn}", "choose an earlier start")])
+        bases = bases_at(context, entries, first, last)
+        name = f"{first.scn}-{last.scn + 1}-copy"
+        there = copies_named(context, name)
+        versions = [there.version(context, table, base) for table, base in bases.items()]
+        spec = fold_spec(context, bases, last, manifests, there)
+        made = tuple(CopiedTable(str(v.table), str(v.copy), v.version, v.complete_to, last.scn) for v in versions)
+        found = Copies(name, 0 if spec is None else len(spec.windows), made)
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            make_copies(context, versions, opened, report)
+            fold(context, spec, there, opened, report)
+            wrong = wrong_in_copies(versions, last.scn, opened)
+        return replace(found, tables=with_wrong_keys(found.tables, wrong), executed=True)
+
+
+def copies_named(context: PipelineContext, name: str) -> Destination:
+    """Return where the whole copies of that name are, or shall be; the batch that they are folded by is a new one."""
+    return replace(new_read(context, "copy")[1], folder=f"{shadow_folder(context.pipeline)}/{name}")
+
+
+def make_copies(context: PipelineContext, versions: Sequence[VersionToRead], spark: Spark, report: Report) -> None:
+    from redolake.job.as_of import make_copy
+
+    for one in versions:
+        report(f"copying version {one.version} of {one.table}")
+        says = {"pipeline": context.name, "table": str(one.table), "copy": True}
+        make_copy(spark.session(), one, says, is_whole=True)
+
+
+def wrong_in_copies(versions: Sequence[VersionToRead], scn: int, spark: Spark) -> Mapping[TableId, tuple[str, ...]]:
+    """Return the keys whose rows are known to be wrong in the copies, by the list that each of them has."""
+    from redolake.job.as_of import wrong_keys_in
+    from redolake.job.lake import has_log
+
+    listed = [one for one in versions if one.copied_quarantine and has_log(one.copied_quarantine)]
+    return wrong_keys_in(spark.session(), listed, scn) if listed else {}
+
+
+def fold_spec(
+    context: PipelineContext,
+    bases: Mapping[TableId, Contents],
+    last: ChainPosition,
+    manifests: Sequence[WindowManifest],
+    there: Destination,
+) -> BatchSpec | None:
+    """Return the batch that brings copies from their bases to an SCN; None where all are there."""
+    lagging = {table: base for table, base in bases.items() if base.complete_to < last.scn}
+    return replay(context, lagging, last, manifests, there) if lagging else None
+
+
+@crash.writer
+def fold(context: PipelineContext, spec: BatchSpec | None, there: Destination, spark: Spark, report: Report) -> None:
+    from redolake.job.swap import fold_into_copies
+
+    if spec is None:
+        return
+    try:
+        fold_into_copies(spark.session(), spec, report)
+    finally:
+        context.landing.files.remove(there.batch)
+
+
+# --- A swap -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +237,18 @@ def swap_table(
         if entry.state == "snapshotting":
             raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)
         name = shadow if shadow is not None else last_kept(context, table)
-        path = copy_path(context, table, name)
-        there = contents_of_copy(context, entry, path)
-        at = ChainPosition(there.resetlogs_id, int(entry.complete_to_scn or 0))
-        manifests = context.landing.windows.after()
-        spec = fold_spec(context, {table: there}, at, manifests, {table: path}, name)
+        there = copies_named(context, name)
+        base = contents_of_copy(context, entry, f"{there.folder}/{context.pipeline.table(table).path}")
+        at = ChainPosition(base.resetlogs_id, int(entry.complete_to_scn or 0))
+        spec = fold_spec(context, {table: base}, at, context.landing.windows.after(), there)
         windows, is_held = 0 if spec is None else len(spec.windows), entry.state == "held"
-        found = SwappedTable(str(table), name, there.complete_to, at.scn, windows, held=is_held)
+        found = SwappedTable(str(table), name, base.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found
         report(f"{table}: bringing its copy to SCN {at.scn}")
-        fold(context, spec, opened, report)
-        return swap(context, entry, replace(found, by=by or owner(), reason=reason.strip()), path, writer, opened, report)
+        fold(context, spec, there, opened, report)
+        copied, named = replace(base, complete_to=at.scn), replace(found, by=by or owner(), reason=reason.strip())
+        return swap(context, there.version(context, table, copied), copied, named, writer, opened, report)
 
 
 def last_kept(context: PipelineContext, table: TableId) -> str:
@@ -152,43 +282,41 @@ def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> 
             table=entry.table,
             path=path,
         )
-    return Contents(resetlogs_id, position, position, 0, position)
+    return Contents(resetlogs_id, position, position, 0, None)
 
 
 @crash.writer
 def swap(
     context: PipelineContext,
-    entry: TableEntry,
+    copy: VersionToRead,
+    base: Contents,
     found: SwappedTable,
-    path: str,
     writer: Writer,
     spark: Spark,
     report: Report,
 ) -> SwappedTable:
     """Keep what the table has, and put the copy's rows in its place."""
-    from redolake.job.swap import Copied, find_swap, keep_newest, swap_rows
+    from redolake.job.swap import find_swap, keep_newest, swap_rows
 
-    table, app = entry.table, app_id(context, entry.table, entry.position.resetlogs_id)
-    target, kept = context.pipeline.target(table), f"{found.applied_scn}-{writer.token}-{REPLACED}"
-    lists = swapped_lists(context, spark, entry, path, found.shadow)
-    if (done := find_swap(target, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
+    table, name = copy.table, f"{found.applied_scn}-{writer.token}-{REPLACED}"
+    lists = read_lists(context, spark, copy)
+    if (done := find_swap(copy.path, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
         return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.shadow))
-    report(f"{table}: keeping its rows as {kept}")
+    report(f"{table}: keeping its rows as {name}")
     metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
-    quarantines = context.pipeline.quarantine_path(table), context.pipeline.quarantine_path(table, folder_of(context, kept))
-    old = Copied(copy_path(context, table, kept), app, found.applied_scn, *quarantines)
-    keep_newest(spark.session(), table, target, old, {**metadata, "copy": True})
+    kept = copies_named(context, name).version(context, table, base)
+    keep_newest(spark.session(), kept, {**metadata, "copy": True})
     made = record_approval(
         context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.shadow}", reason=found.reason,
         choice="all rows",
     )  # fmt: skip
     report(f"{table}: swapping")
-    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": kept, "scn": found.applied_scn}
-    copy, lake = Copied(path, app, found.applied_scn, origin=origin(context)), lake_place(context)
-    version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check, lake)
-    return with_list(replace(found, kept=kept, delta_version=version), lists)
+    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": name, "scn": found.applied_scn}
+    lake = lake_place(context)
+    version = swap_rows(spark.session(), copy, writer.token, says, writer.check, lake, origin(context))
+    return with_list(replace(found, kept=name, delta_version=version), lists)
 
 
 def is_replaced(shadow: str) -> bool:
@@ -196,10 +324,65 @@ def is_replaced(shadow: str) -> bool:
     return found is not None and found["kind"] == REPLACED
 
 
-def swapped_lists(context: PipelineContext, spark: Spark, entry: TableEntry, path: str, shadow: str) -> SwappedLists | None:
-    app = app_id(context, entry.table, entry.position.resetlogs_id)
-    quarantine = context.pipeline.quarantine_path(entry.table, folder_of(context, shadow))
-    return read_lists(context, spark, entry, CopiedList(path, quarantine, app))
+# --- The lists of wrong keys --------------------------------------------------------------------------------------------
+
+# A copy has a list of its own, so after a swap the table's list is that one. What the copy has wrong is listed before its rows
+# are in place, and what it has right is taken off afterwards: a kill in between leaves a key listed that is right, never the
+# reverse.
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedLists:
+    """The wrong keys of the live table, and those of the copy, both AS OF the SCN to which both are complete."""
+
+    context: PipelineContext
+    spark: Spark
+    copy: VersionToRead
+    live: Mapping[str, Wrong]
+    copied: Mapping[str, Wrong]
+
+    def add_wrong(self, *, is_undo: bool) -> None:
+        """List what is wrong in the copy alone. Raise QuarantineInTheWay unless the copy is what an earlier swap has
+        replaced."""
+        from redolake.job.quarantine import list_again
+
+        worse = {key: one for key, one in self.copied.items() if key not in self.live}
+        if worse and not is_undo:
+            raise QuarantineInTheWay(
+                f"rows of {len(worse)} keys are right in the table and wrong in the copy, such as {min(worse)}: they were read "
+                "again since the copy begins, and they are not in the redo",
+                cure="make a copy that begins later",
+                table=self.copy.table,
+                scn=self.copy.complete_to,
+            )
+        if worse:
+            list_again(self.spark.session(), self.copy, worse)
+
+    def take_off(self, delta_version: int, by: str, why: str) -> int:
+        """Take off the list what is right in the copy. Return how many keys are wrong now."""
+        from redolake.job.quarantine import record_decision
+
+        one, better = self.copy, sorted(self.live.keys() - self.copied.keys())
+        if better:
+            record_decision(
+                self.spark.session(), str(one.quarantine), one.path, one.app_id, "retried", better, one.complete_to, by=by,
+                why=why, table=one.table, delta_version=delta_version,
+            )  # fmt: skip
+        record_open_keys(self.context, one.table, sum(found.state == "open" for found in self.copied.values()))
+        return len(self.copied)
+
+
+def read_lists(context: PipelineContext, spark: Spark, copy: VersionToRead) -> SwappedLists | None:
+    """Return the lists of a table and of its copy; None where neither has ever had a key."""
+    from redolake.job.lake import has_log
+    from redolake.job.quarantine import read_wrong
+
+    own, copied = str(copy.quarantine), str(copy.copied_quarantine)
+    if not has_log(own) and not has_log(copied):
+        return None
+    wrong = read_wrong(spark.session(), own, copy.path, copy.app_id, copy.complete_to)
+    wrong_there = read_wrong(spark.session(), copied, str(copy.copy), copy.app_id, copy.complete_to)
+    return SwappedLists(context, spark, copy, wrong, wrong_there)
 
 
 def with_list(found: SwappedTable, lists: SwappedLists | None) -> SwappedTable:

@@ -33,7 +33,7 @@ from redolake.values.canonical import hash_plan
 from redolake.values.delivery import NullableKey, delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId, TableVersion
 
@@ -41,7 +41,7 @@ READ = (
     "slice", "con_id", "xid", "pxid", "scn", "row_id", "operation_code", "rollback", "status", "info", "seg_owner",
     "table_name", "object_id", "sql_redo",
 )  # fmt: skip
-ENDS = ("con_id", "xid", "scn", "operation_code")
+BOUNDS = ("con_id", "xid", "scn", "operation_code")
 KEYS_AT_ONCE = 50_000  # of one commit
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
 NONE_KNOWN = "0.0.0"
@@ -353,11 +353,15 @@ def read_ends(landing: Landing, windows: Iterable[WindowManifest], into: Touched
     for window in windows:
         if not into.transactions.open:
             return
-        for row in sorted(ends_of(landing, window), key=lambda row: int(str(row["scn"]))):
-            for name in names_of(row):
-                into.transactions.end(name, int(str(row["scn"])))
+        for scn, code, name in bounds_of(landing, window):
+            if code != Operation.START:
+                into.transactions.end(name, scn)
 
 
-def ends_of(landing: Landing, window: WindowManifest) -> Iterator[dict[str, object]]:
-    for batch in columns_of(landing, window, ENDS):
-        yield from batch.filter(pc.is_in(batch["operation_code"], pa.array(TRANSACTION_ENDS, pa.int32()))).to_pylist()
+def bounds_of(landing: Landing, window: WindowManifest) -> list[tuple[int, int, Xid]]:
+    """Return the SCNs of the beginnings and ends of transactions in a window, in their order, with the operation."""
+    codes, found = pa.array(TRANSACTION_BOUNDS, pa.int32()), list[dict[str, Any]]()
+    for batch in columns_of(landing, window, BOUNDS):
+        found += batch.filter(pc.is_in(batch["operation_code"], codes)).to_pylist()
+    found.sort(key=lambda row: int(row["scn"]))
+    return [(int(row["scn"]), int(row["operation_code"]), (row["con_id"], str(row["xid"]))) for row in found]

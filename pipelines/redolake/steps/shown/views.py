@@ -58,7 +58,7 @@ def write_views(
     With a moment, also for a table that has no version of its SCN."""
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
-        asked = named_tables(context, tables) if plan is None else list(plan.bases)
+        asked = named_tables(context, tables) if plan is None else [one.table for one in plan.versions]
         chosen = [table for table in asked if tables or has_contents(context, table)]
         with_contents(context, chosen)
         if not chosen:
@@ -126,7 +126,7 @@ def unions_of(context: PipelineContext, engine: Engine, chosen: Sequence[TableId
             raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
         scns = {entry.table: int(entry.complete_to_scn or 0) for entry in with_contents(context, list(values))}
         if plan is not None:
-            scns = {table: plan.bases[table].complete_to for table in values}
+            scns = {table: plan.version_of(table).complete_to for table in values}
         members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
         found.append(make_union(name, view, members))
     return found
@@ -188,14 +188,14 @@ def check_names(engine: Engine, tables: Sequence[TableId], suffix: str = "", bes
 
 
 def version_of(plan: ReadPlan, table: TableId) -> int:
-    base = plan.bases[table]
-    if table in plan.copies:
+    one = plan.version_of(table)
+    if one.copy is not None:
         raise NotReadableAsOf(
             f"no version of its Delta table is of SCN {plan.scn}, and a view cannot apply changes",
-            cure=f"choose SCN {base.complete_to}, the end of a batch, or use `redolake read --as-of {plan.scn}`",
+            cure=f"choose SCN {one.complete_to}, the end of a batch, or use `redolake read --as-of {plan.scn}`",
             table=table,
         )
-    return base.version
+    return one.version
 
 
 NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
