@@ -17,8 +17,8 @@ from redolake.ledger import tables as t
 from redolake.ledger.base import value_errors
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import catch_up, next_batch
+from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import to_body
-from redolake.records.shown_facts import HistoryFact
 from redolake.steps.checks.doctor import run_doctor
 from redolake.steps.shared.status import read_status
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
