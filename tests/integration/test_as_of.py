@@ -24,8 +24,8 @@ from redolake.values.history_sql import as_of_sql
 from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
-from tests.integration.spark.test_readers import DELTA_EXTENSION
 from tests.references.delta_table import delta_rows, read_delta
+from tests.support.lake_readers import delta_extension
 from tests.unit.steps.test_views import ODD
 
 pytestmark = pytest.mark.spark
@@ -225,7 +225,7 @@ def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
         if statement.strip():
             bank.spark.sql(statement)
     with duckdb.connect() as connection:
-        connection.load_extension(DELTA_EXTENSION)
+        connection.load_extension(delta_extension())
         connection.execute(duck.text.replace("LOAD delta;", ""))
         in_duckdb = connection.execute("SELECT id, amount FROM shop.savings").fetchall()
         both_in_duckdb = connection.execute(BOTH).fetchall()

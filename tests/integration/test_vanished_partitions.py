@@ -272,9 +272,9 @@ def test_a_range_with_such_rows_is_refused(shop: Shop, lake: PlainLake, how: str
     where = (pipeline, start, landed_to(pipeline), ["SHOP.T"])
     for from_logs in (None, steps.LogsToRead((), shop.params)):
         how_to: dict[str, Any] = {"from_logs": from_logs, "source": shop.params, "spark": NO_SPARK, "execute": True}
-        for into in (steps.Into("shadow"), steps.Into("changes")):
+        for target in ("shadow", "changes"):
             with pytest.raises(ConfigurationError, match="no reading of the dictionary knows"):
-                steps.run_backfill(*where, into=into, **how_to)
+                steps.run_backfill(*where, target=target, **how_to)
         found = steps.backfill_live(*where, reason="test", **how_to)
         assert "no reading of the dictionary knows" in found.tables[0].why_not
 

@@ -154,6 +154,7 @@ def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
 
     before = following_catch_up(context)
     assert (before.start, before.end, before.open_in) == (200, 250, (OPEN,))
+    on_disk.batch(on_disk.window(200, 250), catch_up="1")
     context.ledger.record_complete_to(ORDERS, Scn(249))
     after = following_catch_up(context)
     assert (after.start, after.end, after.carry_in, after.tables[0].hold) == (300, 400, (), None)

@@ -11,7 +11,7 @@ from itertools import islice
 from redolake.apply.delta.log import position_of
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, now, open_context, open_to_read
-from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
+from redolake.errors import OF_BATCH, InvariantBroken, Terminal, one_line, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.carried import CarriedRows, read_carried
@@ -34,7 +34,8 @@ class OpenTransactionReport(OpenTransaction):
 
     def __str__(self) -> str:
         begun = f"open since SCN {self.start_scn} ({self.first_at}), {self.rows} rows"
-        return f"{self.xid} of container {self.con_id}: {begun}, user {self.username or 'unknown'}, redo thread {self.thread}"
+        who = f"user {self.username or 'unknown'}, redo thread {self.thread}"
+        return one_line(f"{self.xid} of container {self.con_id}: {begun}, {who}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,7 +388,7 @@ SAID = {
 
 @pytest.mark.parametrize(("trace", "shown"), SAID.values(), ids=SAID)
 def test_an_unforeseen_failure_is_named_without_the_values_of_rows(trace: str, shown: str) -> None:
-    text = str(unforeseen_error(TableId("SHOP", "T"), Failed(trace)))
+    text = str(unforeseen_error(TableId("SHOP", "T"), "/lake/t", Failed(trace)))
 
     assert shown in text
     assert "HUNTER2" not in text
