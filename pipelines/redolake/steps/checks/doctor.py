@@ -58,6 +58,12 @@ from redolake.values.redo import RedoFacts
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.window import Lost, plan_window
+from redolake.window.container import parameter_changes
+
+FORMS_CURE = (
+    "nothing is lost: a form of redo that is not understood holds its table. To try the chain under the new setting: "
+    "`redolake selftest --scratch-connection CONNECTION`"
+)
 
 
 def run_doctor(
@@ -125,12 +131,24 @@ def checked_tables(
         *position_findings(pipeline, probed),
         *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
+        *parameter_notes(pipeline, probed),
         *decoding_notes(),
     ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     found_tables = tuple(probed.tables[table] for table in there if table in probed.tables)
     return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity), found_tables
+
+
+def parameter_notes(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
+    """Return a note for each parameter that may change forms of redo, and was another when capture began."""
+    if probed.database is None:
+        return []
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        start = context.landing.handover.start()
+        changes = parameter_changes(start.parameters if start is not None else {}, probed.database.parameters)
+        return [Finding(name, what, FORMS_CURE, severity="note") for name, what in changes]
+    return []
 
 
 def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | None) -> list[Finding]:
