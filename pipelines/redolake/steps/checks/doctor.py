@@ -31,6 +31,7 @@ from redolake.source import (
     rds_findings,
 )
 from redolake.source.olr import table_findings
+from redolake.steps.checks.damaged_histories import damaged_histories
 from redolake.steps.checks.doctor_report import DoctorReport, doctor_report
 from redolake.steps.checks.expression_findings import expression_findings
 from redolake.steps.checks.key_findings import neighbour_keys
@@ -61,8 +62,8 @@ from redolake.window import Lost, plan_window
 from redolake.window.container import parameter_changes
 
 FORMS_CURE = (
-    "nothing is lost: a form of redo that is not understood holds its table. To try the chain under the new setting: "
-    "`redolake selftest --scratch-connection CONNECTION`"
+    "run `redolake selftest --scratch-connection CONNECTION`, which tries the chain under the new setting. A form of redo that "
+    "is not understood holds its table"
 )
 
 
@@ -101,7 +102,7 @@ def checked_tables(
 ) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
-    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline)]
+    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline)]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
