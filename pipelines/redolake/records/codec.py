@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
@@ -90,9 +90,10 @@ def decode_one_of(kinds: Sequence[type[Any]], text: bytes | str, file: str) -> A
 
 
 class LedgerBody(dict[str, Any]):
-    """A JSON object of the ledger; `place` is the table and the column of its cell."""
+    """A JSON object of the ledger; `place` is the table and the column of its cell. `asdict` of a record that has one makes
+    another from its items alone."""
 
-    def __init__(self, body: Mapping[str, Any], place: str) -> None:
+    def __init__(self, body: Mapping[str, Any] | Iterable[tuple[str, Any]], place: str = "") -> None:
         super().__init__(body)
         self.place = place
 
