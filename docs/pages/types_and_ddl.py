@@ -461,11 +461,11 @@ def outcome(sql: str, policies: DdlPolicies = DEFAULT_POLICIES) -> str:
             if step.kind in ("truncate", "renumber", "comment", "comment_table"):
                 steps.append(step.kind)
                 continue
-            if step.kind in ("add", "change_type"):
+            if step.kind in ("add_column", "change_type"):
                 spark_ddl_type(step.column.type)
             null = "" if step.column.nullable else " NOT NULL"
             default = "" if step.default is None else f" DEFAULT `{step.default}`"
-            steps.append(f"{step.kind} {step.column.name} {step.column.type}{null}{default}")
+            steps.append(f"{step.kind.removesuffix('_column')} {step.column.name} {step.column.type}{null}{default}")
     except SchemaConflict as error:
         return "held: " + error.what.removesuffix(": " + " ".join(sql.split()))
     return "; ".join(steps) or "no effect"

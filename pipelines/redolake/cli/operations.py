@@ -10,7 +10,6 @@ from inspect import Signature
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.text import Text
 
 from redolake.cli.options import (
     ConfigOption,
@@ -23,7 +22,7 @@ from redolake.cli.options import (
     confirm,
     row_keys,
 )
-from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show
+from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show, text_of
 from redolake.operations import Operation, Parameter, Work
 from redolake.operations.declared import Keys
 
@@ -47,7 +46,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
             with progress() as report:
                 found = operation.act(replace(work, execute=execute, report=report), **chosen)
             lines = found.lines if execute else (*found.lines, NOT_DONE)
-            show(output, found.result, lambda: Text("\n".join(lines)))
+            show(output, found.result, lambda: text_of(*lines))
             if found.verdict:
                 raise typer.Exit(found.verdict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from redolake.cli.connections import read_from_airflow, resolve_connections
-from redolake.cli.output import Output, print_error, print_json
+from redolake.cli.output import Output, given, print_error, print_json
 from redolake.config import Pipeline, load_configuration
 from redolake.config.tables import is_match
-from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient
+from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell
 from redolake.operations import Verdict
 from redolake.operations.declared import MEANINGS
 from redolake.values.row_key import parse_row_key
@@ -93,9 +94,18 @@ def chosen_pipeline(
 
     A command that `connects` to the source has its connections from Airflow too.
     """
+    given.options = tuple(chosen_by(name, config))
     with report_errors(output, code):
         selected = select_pipeline(name, config)
         yield resolve_connections(selected) if connects else selected
+
+
+def chosen_by(name: str | None, config: Path | None) -> Iterator[str]:
+    """Yield the options that have chosen the pipeline, but for those that the environment repeats."""
+    if name is not None and name != os.environ.get("REDOLAKE_PIPELINE"):
+        yield f"-p {in_shell(name)}"
+    if config is not None and str(config) != os.environ.get("REDOLAKE_CONFIG"):
+        yield f"-c {in_shell(str(config))}"
 
 
 @contextmanager

@@ -61,6 +61,26 @@ class Terminal(Console):
             yield Segment(text if control else without_commands(text), style, control)
 
 
+class Given:
+    """The options with which this command has found its pipeline, such as `-p shop`: each command that it prints needs them."""
+
+    options: tuple[str, ...] = ()
+
+    def add_to(self, text: str) -> str:
+        """Return the text with these options in each back-quoted command that lacks them."""
+
+        def with_options(found: re.Match[str]) -> str:
+            words = found[1].split()
+            lacking = [option for option in self.options if option.split()[0] not in words]
+            return f"`redolake {' '.join([found[1], *lacking])}`"
+
+        return OF_A_PIPELINE.sub(with_options, text) if self.options else text
+
+
+OF_A_PIPELINE = re.compile(r"`redolake (?!init |spark )([^`]+)`")
+given = Given()
+
+
 def without_commands(text: str) -> str:
     return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
@@ -91,7 +111,7 @@ def show(output: Output, result: Any, table: Callable[[], Grid | Group | Text | 
 def show_lines(output: Output, result: Lines, *, done: bool) -> None:
     """Print the lines of a result, and where nothing is done yet, what does it."""
     lines = result.lines if done else (*result.lines, NOT_DONE)
-    show(output, result, lambda: Text("\n".join(lines)))
+    show(output, result, lambda: text_of(*lines))
 
 
 def print_json(body: Any) -> None:
@@ -104,7 +124,7 @@ def as_json(value: object) -> object:
 
 
 def print_error(text: str) -> None:
-    stderr.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+    stderr.print(given.add_to(text), style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_progress(text: str) -> None:
@@ -158,7 +178,7 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def text_of(*lines: str, style: str = "") -> Text:
     """Return lines as a text: each stays one, whatever is in its names and values."""
-    return Text("\n".join(plain_lines(lines)), style=style)
+    return Text(given.add_to("\n".join(plain_lines(lines))), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns

@@ -27,7 +27,7 @@ from redolake.reconcile.version_conflicts import (
     unseen_partitions,
 )
 from redolake.reconcile.whole_tables import files_of, first_unread
-from redolake.records.batches.spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from redolake.records.codec import from_body, to_body
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import (
@@ -37,7 +37,6 @@ from redolake.schema import (
     guard_conflict,
     versions_before,
 )
-from redolake.schema.ddl.effect import DdlStep, StepKind
 from redolake.schema.ddl_statement import ReadingAfter
 from redolake.values.delivery import Plain, deliveries_of
 from redolake.values.dictionary_table import DictionaryTable
@@ -46,19 +45,6 @@ from redolake.values.quarantine import QuarantineRule
 from redolake.values.scn import Scn
 from redolake.values.table import Part, Rules, TableId, TableVersion, TypeRule
 from redolake.values.valid_text import BINARY, TEXTS
-
-STEP_KINDS: Mapping[StepKind, ChangeKind] = {
-    "add": "add_column",
-    "drop": "drop_column",
-    "rename": "rename_column",
-    "change_type": "change_type",
-    "truncate": "truncate",
-    "renumber": "renumber",
-    "remove_rows": "remove_rows",
-    "fill": "fill_column",
-    "comment": "comment",
-    "comment_table": "comment_table",
-}
 
 
 def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
@@ -342,12 +328,11 @@ def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[
     return tuple(NameInRedo(name, scn) for name, scn in {**lost, declared: None, versions[-1].in_oracle: None}.items())
 
 
-def column_change(step: DdlStep, rules: Rules) -> ColumnChange:
+def column_change(step: ColumnChange, rules: Rules) -> ColumnChange:
     """Return the change with its default in neutral text; bytes, as which a rule may store a text, are hexadecimal digits."""
-    kind: ChangeKind = STEP_KINDS[step.kind]
     is_kept_as_bytes = step.column.type.name in TEXTS and rules.get(step.column.id) == BINARY
     default = step.default.encode().hex() if step.default is not None and is_kept_as_bytes else step.default
-    return ColumnChange(step.scn, kind, step.column, default, step.comment)
+    return replace(step, default=default)
 
 
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:

@@ -11,18 +11,17 @@ from dataclasses import replace
 
 from redolake.context import PipelineContext
 from redolake.errors import SchemaConflict
-from redolake.records.batches.spec import HoldAt, WholeFile
+from redolake.records.batches.spec import ChangeKind, ColumnChange, HoldAt, WholeFile
 from redolake.records.windows import WholeTable, WindowManifest
 from redolake.schema import Derived
-from redolake.schema.ddl.effect import DdlStep, StepKind
 from redolake.schema.derive import Hold
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
 
-NEED_ROWS: frozenset[StepKind] = frozenset({"remove_rows", "fill"})
+NEED_ROWS: frozenset[ChangeKind] = frozenset({"remove_rows", "fill_column"})
 
 
-def steps_with_rows(steps: Sequence[DdlStep], window: WindowManifest) -> tuple[DdlStep, ...]:
+def steps_with_rows(steps: Sequence[ColumnChange], window: WindowManifest) -> tuple[ColumnChange, ...]:
     """Return the steps of the window that need the table's rows."""
     return tuple(step for step in steps if step.kind in NEED_ROWS and window.start <= step.scn < window.end)
 
@@ -37,7 +36,7 @@ def first_unread(derived: Derived, table: TableId, windows: Sequence[WindowManif
     return None
 
 
-def unread(table: TableId, step: DdlStep, found: Sequence[WholeTable], derived: Derived) -> SchemaConflict:
+def unread(table: TableId, step: ColumnChange, found: Sequence[WholeTable], derived: Derived) -> SchemaConflict:
     what = "removed rows" if step.kind == "remove_rows" else f"gave older rows values in {step.column.name}"
     why = found[0].error if found else "the window had landed before `on_ddl` in pipelines.yml said `follow`"
     return SchemaConflict(
@@ -50,7 +49,7 @@ def unread(table: TableId, step: DdlStep, found: Sequence[WholeTable], derived: 
     )
 
 
-def before_ddl(hold: HoldAt | None, steps: Sequence[DdlStep], windows: Sequence[WindowManifest]) -> HoldAt | None:
+def before_ddl(hold: HoldAt | None, steps: Sequence[ColumnChange], windows: Sequence[WindowManifest]) -> HoldAt | None:
     """Return the hold before the DDL that needs rows AS OF a window's end which the table does not reach."""
     if hold is None:
         return None

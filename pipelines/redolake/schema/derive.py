@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redolake.errors import SchemaConflict
+from redolake.records.batches.spec import ColumnChange
 from redolake.records.windows import DdlRow
-from redolake.schema.ddl import DdlStep, Effect, effect_of
+from redolake.schema.ddl import Effect, effect_of
 from redolake.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
 from redolake.schema.mapped import follow_mapping
 from redolake.values.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
@@ -39,7 +40,7 @@ class Derived:
     """
 
     versions: tuple[TableVersion, ...]
-    steps: tuple[DdlStep, ...]
+    steps: tuple[ColumnChange, ...]
     hold: Hold | None = None
     statements: Mapping[int, str] = field(default_factory=dict)
 
@@ -62,7 +63,7 @@ def derive(
     if they have the name that the table had in Oracle then. `approved` returns what people have chosen for one statement.
     """
     known = versions[-1].from_scn
-    chain, steps, statements = list(versions), list[DdlStep](), dict[int, str]()
+    chain, steps, statements = list(versions), list[ColumnChange](), dict[int, str]()
     for row in sorted(rows, key=_order):
         name = chain[-1].in_oracle
         if row.scn <= known or not (row.object_id in object_ids or (row.owner, row.table) == (name.owner, name.name)):
@@ -99,7 +100,7 @@ def ignore(row: DdlRow, version: TableVersion) -> Effect:
     so redo before and after it is applied apart. Raises SchemaConflict where that is not enough: ROWID is the key."""
     if version.key_kind == "rowid":
         raise refusal(row, version.table, "it may have given rows new ROWIDs, and ROWID is the key", answers=SNAPSHOT_ONLY)
-    return Effect(version, (DdlStep(Scn(row.scn), "renumber", version.columns[0]),))
+    return Effect(version, (ColumnChange(row.scn, "renumber", version.columns[0]),))
 
 
 def _order(row: DdlRow) -> tuple[int, int, str, int]:

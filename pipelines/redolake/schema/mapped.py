@@ -13,7 +13,7 @@ from redolake.schema.retyped import has_other_form, users_of_type
 from redolake.values.ddl_policies import SNAPSHOT_ONLY
 from redolake.values.table import TableId, TableVersion
 
-NEED_ROWS = ("remove_rows", "fill")  # kinds of steps after which the keys of all rows are read again
+NEED_ROWS = ("remove_rows", "fill_column")  # kinds of steps after which the keys of all rows are read again
 
 
 def follow_mapping(row: DdlRow, before: TableVersion, effect: Effect) -> Effect:

@@ -239,6 +239,16 @@ def test_dropping_a_transaction_that_is_not_open_is_a_clear_error(settings: Path
     assert "redolake tx list" in output
 
 
+def test_a_printed_command_has_the_options_that_chose_the_pipeline(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = ("tx", "drop", "3.12.45", "--reason", "x", "--execute", "--yes", "-p", "shop")
+
+    assert f"`redolake tx list -p shop -c {settings}`" in run(*order, "-c", str(settings))[1].replace("\n", "")
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(settings))
+    assert "`redolake tx list -p shop`" in run(*order)[1]
+    monkeypatch.setenv("REDOLAKE_PIPELINE", "shop")
+    assert "`redolake tx list`" in run(*order)[1]
+
+
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_starts_with_what_redolake_does(option: str) -> None:
     code, output = run(option)

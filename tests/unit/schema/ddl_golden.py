@@ -73,7 +73,7 @@ def outcome_of(sql: str) -> str:
             continue
         null = "" if column.nullable else " not null"
         default = "" if step.default is None else f" default {step.default!r}"
-        lines.append(f"{step.kind} {column.name} {column.type}{null}{default}")
+        lines.append(f"{step.kind.removesuffix('_column')} {column.name} {column.type}{null}{default}")
     placed = [(c.segment_id, _placed(c)) for c in effect.version.columns]
     placed += [(c.segment_id, f"<{c.kind}>") for c in effect.version.ignored if c.segment_id]
     placed += [(99, f"<virtual> {c.name}") for c in effect.version.ignored if not c.segment_id]

@@ -160,7 +160,9 @@ def test_a_column_that_oracle_fills_is_added_and_filled_by_policy(clauses, steps
         null = "" if step.column.nullable else " not null"
         default = "" if step.default is None else f" default {step.default!r}"
         found.append(
-            f"add {step.column.name} {step.column.type}{null}{default}" if step.kind == "add" else f"fill {step.column.name}"
+            f"add {step.column.name} {step.column.type}{null}{default}"
+            if step.kind == "add_column"
+            else f"fill {step.column.name}"
         )
     assert found == steps
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redolake.errors import SchemaConflict
+from redolake.records.batches.spec import ColumnChange
 from redolake.records.codec import decode, encode
-from redolake.schema.ddl import DdlStep
 from redolake.schema.derive import derive
 from redolake.schema.dictionary_conflict import conflict_with_dictionary
 from redolake.schema.versions import baseline, valid_at, versions_before
@@ -39,7 +39,10 @@ def test_each_statement_makes_a_version_at_its_scn():
         (200, ["ID", "CUSTOMER", "AMOUNT", "Mixed Case", "A"]),
         (300, ["ID", "AMOUNT", "Mixed Case", "A"]),
     ]
-    assert [(step.scn, step.kind, step.column.name) for step in derived.steps] == [(200, "add", "A"), (300, "drop", "CUSTOMER")]
+    assert [(step.scn, step.kind, step.column.name) for step in derived.steps] == [
+        (200, "add_column", "A"),
+        (300, "drop_column", "CUSTOMER"),
+    ]
     assert derived.hold is None
 
 
@@ -148,7 +151,7 @@ def test_a_statement_that_a_person_ignores_may_have_moved_rows_which_a_rowid_key
     derived = derive([ORDERS], [moved], approved=lambda _: ("unknown_ddl", IGNORE))
     held = derive([replace(ORDERS, key_kind="rowid")], [moved], approved=lambda _: ("unknown_ddl", IGNORE)).hold
 
-    assert derived.steps == (DdlStep(Scn(200), "renumber", ORDERS.columns[0]),)
+    assert derived.steps == (ColumnChange(200, "renumber", ORDERS.columns[0]),)
     assert derived.versions == (ORDERS,)
     assert held is not None
     assert (held.error.where["table"], held.error.where["scn"]) == (ORDERS.table, 200)
@@ -354,7 +357,7 @@ def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(his
         for column in version.columns:
             assert column.id < version.next_column_id
             assert births.setdefault(column.id, (column.name, scn))[0] == column.name
-    ids = [step.column.id for step in derived.steps if step.kind == "add"]
+    ids = [step.column.id for step in derived.steps if step.kind == "add_column"]
     assert len(set(ids)) == len(ids)
 
 

@@ -23,7 +23,7 @@ from redolake.schema.ddl import (
     row_archival,
     unused,
 )
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl_statement import DdlStatement, ReadingAfter, Refused, all_supported
 from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from redolake.values.table import TableVersion
@@ -69,4 +69,4 @@ def effect_of(
     raise statement.not_understood()
 
 
-__all__ = ["FORMS", "DdlStep", "Effect", "effect_of"]
+__all__ = ["FORMS", "Effect", "effect_of"]

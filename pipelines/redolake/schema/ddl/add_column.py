@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from redolake.errors import SchemaConflict
+from redolake.records.batches.spec import ColumnChange
 from redolake.schema.constant import read_default
 from redolake.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.encryption import take_encryption
 from redolake.schema.ddl.large_object_storage import take_storage
 from redolake.schema.ddl.segment import check_readable, with_guard
@@ -233,7 +234,10 @@ def _add(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
     )
     after = replace(before, columns=(*before.columns, column), next_column_id=before.next_column_id + 1)
     scn = Scn(statement.row.scn)
-    steps = (DdlStep(scn, "add", column, added.default), *((DdlStep(scn, "fill", column),) if added.computed else ()))
+    steps = (
+        ColumnChange(scn, "add_column", column, added.default),
+        *((ColumnChange(scn, "fill_column", column),) if added.computed else ()),
+    )
     return Effect(after, (*effect.steps, *steps))
 
 

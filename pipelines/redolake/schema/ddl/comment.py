@@ -5,10 +5,10 @@ A comment that is not on a captured column, or whose text cannot be read, change
 
 from __future__ import annotations
 
-from redolake.schema.ddl.effect import DdlStep, Effect, StepKind
+from redolake.records.batches.spec import ChangeKind, ColumnChange
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl_statement import DdlStatement
 from redolake.values.lake_columns import comments_of
-from redolake.values.scn import Scn
 from redolake.values.table import TableVersion
 
 
@@ -27,5 +27,5 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         return Effect(version)
     if column is not None and column.id in comments_of(version):
         return Effect(version)  # pipelines.yml gives the column another one
-    kind: StepKind = "comment_table" if column is None else "comment"
-    return Effect(version, (DdlStep(Scn(statement.row.scn), kind, column or version.columns[0], comment=text),))
+    kind: ChangeKind = "comment_table" if column is None else "comment"
+    return Effect(version, (ColumnChange(statement.row.scn, kind, column or version.columns[0], comment=text),))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.records.batches.spec import ColumnChange
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.segment import without
 from redolake.schema.ddl_statement import DdlStatement
-from redolake.values.scn import Scn
 from redolake.values.table import LEFT_OUT, Column, IgnoredColumn, TableVersion
 
 
@@ -23,7 +23,7 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     version = effect.version
     columns, not_captured = dropped_columns(statement, version, names)
     unused = [column for column in version.ignored if column.kind == "unused"]
-    steps = tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns)
+    steps = tuple(ColumnChange(statement.row.scn, "drop_column", column) for column in columns)
     return Effect(without(version, columns, (*not_captured, *unused)), (*effect.steps, *steps))
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from redolake.records.batches.spec import ColumnChange
 from redolake.schema.ddl.add_column import take_collation
 from redolake.schema.ddl.constraint import take_inline
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.encryption import take_encryption
 from redolake.schema.ddl_statement import DdlStatement
 from redolake.schema.declared_type import read_type
 from redolake.schema.type_change import type_change
-from redolake.values.scn import Scn
 from redolake.values.table import Column, OracleType, TableVersion
 
 NOT_COLUMNS = (
@@ -107,7 +107,7 @@ def _with_type(statement: DdlStatement, effect: Effect, column: Column, new: Ora
     if change == "narrow" and statement.policies.narrow == "hold":
         raise statement.refuse(f"{what} narrows the type, and `on_ddl: narrow` is `hold`", "narrow")
     after = replace(column, type=new)
-    step = None if change == "same" else DdlStep(Scn(statement.row.scn), "change_type", after)
+    step = None if change == "same" else ColumnChange(statement.row.scn, "change_type", after)
     return effect.with_change(after, step)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from redolake.schema.ddl.effect import DdlStep, Effect, StepKind
+from redolake.records.batches.spec import ChangeKind, ColumnChange
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.large_object_storage import take_storage
 from redolake.schema.ddl.properties import take_property
 from redolake.schema.ddl_statement import DdlStatement
-from redolake.values.scn import Scn
 from redolake.values.table import TableVersion
 
 STORAGE = ("DROP STORAGE", "DROP ALL STORAGE", "REUSE STORAGE", "PRESERVE MATERIALIZED VIEW LOG", "PURGE MATERIALIZED VIEW LOG")
@@ -92,5 +92,5 @@ def _segment(statement: DdlStatement, version: TableVersion) -> int:
     return 0 if dictionary is None or dictionary.object_id != version.object_id else dictionary.data_object_id
 
 
-def _step(statement: DdlStatement, version: TableVersion, kind: StepKind) -> Effect:
-    return Effect(version, (DdlStep(Scn(statement.row.scn), kind, version.columns[0]),))
+def _step(statement: DdlStatement, version: TableVersion, kind: ChangeKind) -> Effect:
+    return Effect(version, (ColumnChange(statement.row.scn, kind, version.columns[0]),))

@@ -7,14 +7,14 @@ from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has m
 
 from __future__ import annotations
 
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.records.batches.spec import ColumnChange
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.large_object_storage import take_parameters
 from redolake.schema.ddl.new_segment import take_shrink
 from redolake.schema.ddl.properties import take_property
 from redolake.schema.ddl.segment import check_readable
 from redolake.schema.ddl_statement import DdlStatement
 from redolake.values.ddl_policies import SNAPSHOT_OR_IGNORE
-from redolake.values.scn import Scn
 from redolake.values.table import TableVersion
 
 SAME_ROWS = (
@@ -108,7 +108,7 @@ def _remove_rows(statement: DdlStatement, version: TableVersion, what: str) -> E
         raise statement.refuse(why, "drop_partition", SNAPSHOT_OR_IGNORE)
     if policy == "follow":
         check_readable(statement, version, what)
-        return Effect(version, (DdlStep(Scn(statement.row.scn), "remove_rows", version.columns[0]),))
+        return Effect(version, (ColumnChange(statement.row.scn, "remove_rows", version.columns[0]),))
     if version.key_kind == "rowid":
         raise statement.refuse(
             f"{what}: later rows may get the ROWIDs of rows that are kept, and ROWID is the key", "drop_partition"
@@ -126,7 +126,7 @@ def _renumber(statement: DdlStatement, version: TableVersion) -> Effect:
 
 
 def _step(statement: DdlStatement, version: TableVersion) -> Effect:
-    return Effect(version, (DdlStep(Scn(statement.row.scn), "renumber", version.columns[0]),))
+    return Effect(version, (ColumnChange(statement.row.scn, "renumber", version.columns[0]),))
 
 
 def _check_rest(statement: DdlStatement) -> bool:

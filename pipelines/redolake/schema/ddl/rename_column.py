@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.records.batches.spec import ColumnChange
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl_statement import DdlStatement
-from redolake.values.scn import Scn
 from redolake.values.table import LEFT_OUT, TableVersion
 
 
@@ -31,4 +31,4 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if statement.policies.rename_column == "hold":
         raise statement.refuse("RENAME COLUMN, and `on_ddl: rename_column` is `hold`", "rename_column")
     after = replace(column, name=new)
-    return Effect(version).with_change(after, DdlStep(Scn(statement.row.scn), "rename", after))
+    return Effect(version).with_change(after, ColumnChange(statement.row.scn, "rename_column", after))

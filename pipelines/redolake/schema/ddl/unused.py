@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from redolake.records.batches.spec import ColumnChange
 from redolake.schema.ddl.drop_column import dropped_columns, named_columns
-from redolake.schema.ddl.effect import DdlStep, Effect
+from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl.segment import without
 from redolake.schema.ddl_statement import DdlStatement
-from redolake.values.scn import Scn
 from redolake.values.table import IgnoredColumn, TableVersion
 
 
@@ -45,4 +45,4 @@ def _set_unused(statement: DdlStatement, version: TableVersion) -> Effect:
             *(IgnoredColumn(column.segment_id, "unused") for column in not_captured if column.segment_id),
         ),
     )
-    return Effect(after, tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns))
+    return Effect(after, tuple(ColumnChange(statement.row.scn, "drop_column", column) for column in columns))

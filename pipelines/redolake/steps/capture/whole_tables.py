@@ -80,7 +80,7 @@ def needed(context: PipelineContext, tables: Sequence[TableId], manifest: Window
             derived = derive_over(context, known, windows[0].start, windows, readings)
             steps, version = steps_with_rows(derived.steps, manifest), derived.versions[-1]
             if steps:
-                filled = {step.column.id for step in steps if step.kind == "fill"}
+                filled = {step.column.id for step in steps if step.kind == "fill_column"}
                 names = tuple(column.name for column in version.columns if column.id in {*version.key, *filled})
                 yield Needed(version, names, tuple(sorted({int(step.scn) for step in steps})))
 

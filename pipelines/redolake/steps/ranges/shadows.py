@@ -276,7 +276,7 @@ def reshape(one: OldRange, spec: BatchSpec) -> BatchSpec:
         if past.hold is not None:
             what = f"a DDL at SCN {past.hold.at_scn} after the range is not followed: {past.hold.error.get('what')}"
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
-        filled = next((step for step in past.derived.steps if step.kind == "fill" and step.scn >= scns.end), None)
+        filled = next((step for step in past.derived.steps if step.kind == "fill_column" and step.scn >= scns.end), None)
         if filled is not None:
             what = (
                 f"a DDL at SCN {filled.scn} after the range gave older rows values in {filled.column.name}, which no redo shows"
