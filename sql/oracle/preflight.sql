@@ -44,7 +44,7 @@ SELECT parameter, value FROM nls_database_parameters WHERE parameter IN ('NLS_CH
 -- name: parameters
 SELECT name, value
   FROM v$parameter
- WHERE name IN ('archive_lag_target', 'control_file_record_keep_time')
+ WHERE name IN ('archive_lag_target', 'control_file_record_keep_time', 'compatible', 'db_block_size', 'max_string_size')
 
 -- name: undo_retention
 -- In seconds. Oracle keeps undo so long where its tablespace has room, and longer with a guaranteed retention only.

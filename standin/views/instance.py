@@ -24,6 +24,7 @@ _PARAMETER_DEFAULTS = {
     "archive_lag_target": "0",
     "compatible": "19.0.0",
     "control_file_record_keep_time": "7",
+    "db_block_size": "8192",
     "enable_goldengate_replication": "FALSE",
     "max_string_size": "STANDARD",
     "pga_aggregate_limit": "2147483648",

@@ -174,3 +174,17 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
         assert context.landing.encoding(start.chain_position) == before, "redo from before the change keeps its encoding"
     assert plain.is_equal()
     assert continues(plain)
+
+
+def test_doctor_notes_parameters_that_were_others_when_capture_began(plain: LosingPipeline) -> None:
+    parameters = plain.shop.oracle.database.state.parameters
+
+    def notes() -> dict[str, str]:
+        found = steps.run_doctor(plain.pipeline, plain.shop.params)
+        return {one.subject: one.what for one in found if one.severity == "note" and "when capture began" in one.what}
+
+    assert notes() == {}
+    parameters |= {"compatible": "23.0.0", "db_block_size": "16384", "max_string_size": "EXTENDED"}
+    assert notes().keys() == {"COMPATIBLE", "DB_BLOCK_SIZE", "MAX_STRING_SIZE"}
+    assert "was 19.0.0 when capture began and is 23.0.0 now" in notes()["COMPATIBLE"]
+    assert continues(plain), "nothing stops"

@@ -11,6 +11,7 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, RedoLost
+from redolake.source import open_source, read_current_scn
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_lake import PlainLake
@@ -88,6 +89,11 @@ def sorted_partitions(shop: Shop, table: str) -> list[str]:
 
 def landed_to(pipeline: Pipeline) -> int:
     return int(steps.read_status(pipeline).next_start_scn or 0)
+
+
+def current_scn(shop: Shop) -> int:
+    with open_source(shop.params) as source:
+        return int(read_current_scn(source))
 
 
 def held(pipeline: Pipeline) -> dict[str, str]:
@@ -277,6 +283,33 @@ def test_a_range_with_such_rows_is_refused(shop: Shop, lake: PlainLake, how: str
                 steps.run_backfill(*where, target=target, **how_to)
         found = steps.backfill_live(*where, reason="test", **how_to)
         assert "no reading of the dictionary knows" in found.tables[0].why_not
+
+
+@pytest.mark.parametrize("how", ["merged", "split", "dropped"])
+def test_a_range_is_refused_whose_transactions_changed_such_rows_before_it(shop: Shop, lake: PlainLake, how: str) -> None:
+    pipeline = loaded(shop, window={"max_bytes": "1KiB", "slice_bytes": "1KiB"}, **KEEPS)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        for statement in (*INTO_NEW, "INSERT INTO plain (id, k, a) VALUES (3, 120, 'new')"):
+            cursor.execute(statement.format(t="t"))
+        shop.switch_logs()
+        shop.run_sql("INSERT INTO plain VALUES (4, 4, 'between')")
+        shop.switch_logs()
+        start = current_scn(shop)
+        connection.commit()
+    run(shop, "t", ENDS[how][-1:])
+    caught_up(shop, pipeline, NO_SPARK)
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    with_: dict[str, Any] = {"source": shop.params, "spark": NO_SPARK, "reason": "test"}
+    for execute, from_logs in ((False, None), (True, None), (True, steps.LogsToRead((), shop.params))):
+        found = steps.backfill_live(pipeline, start, landed_to(pipeline), execute=execute, from_logs=from_logs, **with_)
+        of_t, plain = sorted(found.tables, key=lambda one: one.table != "SHOP.T")
+        assert "no reading of the dictionary knows" in of_t.why_not
+        assert (plain.why_not, plain.keys) == ("", 1)
+    with pytest.raises(ConfigurationError, match="no reading of the dictionary knows"):
+        steps.run_backfill(pipeline, start, landed_to(pipeline), ["SHOP.T"], execute=True, source=shop.params, spark=NO_SPARK)
 
 
 @pytest.mark.parametrize("is_ended_later", [False, True])

@@ -410,7 +410,7 @@ class PlainLake:
     def fold_into_copies(self, _: Any, spec: BatchSpec, report: Any) -> None:
         check_result(spec, self.apply(spec))
 
-    def find_swap(self, target: str, shadow: str, scn: int) -> Swap | None:
+    def find_swap(self, target: str, _: str, shadow: str, scn: int) -> Swap | None:
         table = self.tables[target]
         is_it = (table.says.get("swap"), table.says.get("scn")) == (shadow, scn)
         return Swap(table.delta_version, str(table.says["kept"])) if is_it else None

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
 from redolake.apply.delta.log import read_log
-from redolake.apply.delta.owner import Owner
+from redolake.apply.delta.owner import Owner, damage_of
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.check_changes import check_finding
@@ -219,7 +219,7 @@ def in_order(rows: DataFrame) -> DataFrame:
 def is_written(task: TableTask, form: str) -> bool:
     """Return whether an earlier attempt has written the table's changes: all of them are there, or none."""
     if form == "delta":
-        log = read_log(task.target)
+        log = read_log(task.target, damage_of(task.app_id))
         return log is not None and task.app_id in log.app_ids()
     filesystem, root = open_filesystem(task.target)
     return bool(filesystem.exists(f"{root}/{SUCCESS}"))

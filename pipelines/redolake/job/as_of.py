@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from redolake.apply.context import Report, silent
 from redolake.apply.delta.copy import copy_version
 from redolake.apply.delta.log import VersionToRead, read_log
-from redolake.apply.delta.owner import Owner, check_owner
+from redolake.apply.delta.owner import Owner, check_owner, damage_of
 from redolake.apply.quarantine.log import copy_events, read_events
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
 from redolake.host import crash
@@ -54,7 +54,7 @@ def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) 
 def check_versions(versions: Sequence[VersionToRead]) -> None:
     """Raise NotReadableAsOf for a version that its table does not have any more, or that has other contents by now."""
     for one in versions:
-        log = read_log(one.path)
+        log = read_log(one.path, damage_of(one.app_id))
         found = None if log is None else log.position_at(one.version, one.app_id)
         if found is None or one.position not in (None, found):
             raise NotReadableAsOf(
@@ -81,7 +81,7 @@ def read_versions(
 def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, object], *, is_whole: bool = False) -> None:
     """Make the copy of a version, unless it is there. What a killed attempt has left is removed first."""
     assert one.copy is not None
-    log = read_log(one.copy)
+    log = read_log(one.copy, damage_of(one.app_id, one.copy))
     if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
         return
     if log is not None:

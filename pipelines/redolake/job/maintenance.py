@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import time
 from datetime import datetime
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import MayCommit, Report, allow, silent
+from redolake.apply.delta.history import damage_in
 from redolake.apply.delta.log import read_log
 from redolake.apply.delta.maintain import has_small_files, rewrite_small_files, set_retention, size_of, vacuum
 from redolake.apply.delta.nested import check_not_nested
 from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.lake_damage import log_damage
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
@@ -61,7 +64,8 @@ def maintain_or_explain(
 
 def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, may_commit: MayCommit) -> MaintainedTable:
     """Rewrite the table's small files if there are many, and remove those of old versions."""
-    known = read_log(task.target)
+    damage = partial(log_damage, task.table) if task.of is None else damage_in(task.table, task.target)
+    known = read_log(task.target, damage)
     if known is None:
         return MaintainedTable(task.table, error="no Delta table is there")
     check_not_nested(task.target, task.table)

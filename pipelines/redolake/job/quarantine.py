@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.log import VersionToRead, load_in, read_log
+from redolake.apply.delta.owner import damage_of
 from redolake.apply.quarantine.log import Events, add_events, events_frame, keys_of, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
@@ -29,7 +30,7 @@ def read_own_events(spark: SparkSession, path: str, target: str, app_id: str) ->
 
 def load_of(target: str, app_id: str) -> str:
     """Return what names the load whose contents the table has."""
-    log = read_log(target)
+    log = read_log(target, damage_of(app_id))
     return "" if log is None else load_in(log.current_id(app_id))
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import Report
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.log import REPAIRS, VersionToRead, base_of, read_log
-from redolake.apply.delta.owner import Owner
+from redolake.apply.delta.owner import Owner, damage_of
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
@@ -24,7 +24,7 @@ from redolake.records.lakes import LakePlace
 def position_of_copy(path: str, app_id: str) -> int | None:
     """Return the SCN to which a whole copy is complete; None where there is none. Raise TableSetBack for a copy whose rows
     another writer has changed."""
-    log = read_log(path)
+    log = read_log(path, damage_of(app_id, path))
     if log is None:
         return None
     position = log.last_txn(log.current_id(app_id))
@@ -39,7 +39,7 @@ def position_of_copy(path: str, app_id: str) -> int | None:
 
 def keep_newest(spark: SparkSession, kept: VersionToRead, metadata: Mapping[str, object]) -> None:
     """Make a whole copy of a table as it is."""
-    log = read_log(kept.path)
+    log = read_log(kept.path, damage_of(kept.app_id))
     if log is not None:  # else there is nothing to keep: swap_rows says so
         make_copy(spark, replace(kept, version=log.version), metadata, is_whole=True)
 
@@ -63,9 +63,9 @@ class Swap:
     kept: str
 
 
-def find_swap(target: str, shadow: str, scn: int) -> Swap | None:
+def find_swap(target: str, app_id: str, shadow: str, scn: int) -> Swap | None:
     """Return the swap with a copy at an SCN, if it is the newest commit of the table."""
-    log = read_log(target)
+    log = read_log(target, damage_of(app_id))
     says = {} if log is None else log.newest_metadata()
     is_it = log is not None and (says.get("swap"), says.get("scn")) == (shadow, scn)
     return Swap(log.version, str(says.get("kept"))) if is_it and log is not None else None

@@ -19,7 +19,15 @@ from redolake.ledger import TableEntry
 from redolake.ledger.batches import AppliedBatch
 from redolake.ledger.shown_facts import Changes
 from redolake.reconcile.approvals import reconcile_approvals
-from redolake.reconcile.batches import Void, batch_result, find_superseded, left_alone, loads_until, position_loaded
+from redolake.reconcile.batches import (
+    Void,
+    batch_result,
+    find_superseded,
+    left_alone,
+    loads_until,
+    position_loaded,
+    snapshot_position,
+)
 from redolake.reconcile.histories import record_histories
 from redolake.reconcile.lake_place import missing_landing
 from redolake.reconcile.newest_batches import end_of, is_in_chain, names_from, newest_batches, newest_first, oldest_first
@@ -81,12 +89,14 @@ def check_explained(context: PipelineContext, entry: TableEntry, last: BatchResu
     """Raise LedgerDamaged for a live table whose position no batch and no load has left, by their manifests: the redo before it
     would be passed over. `last` is the newest batch."""
     at = entry.position
-    if entry.complete_to_scn == entry.snapshot_scn or leaves(last, entry):
+    if leaves(last, entry):
+        return
+    if entry.complete_to_scn == entry.snapshot_scn and snapshot_position(context, entry.table, at.scn) in (None, at):
         return
     names = [name for name in names_from(context, at.plus(1)) if end_of(name).resetlogs_id == at.resetlogs_id]
     after = [result for name in names if (result := batch_result(context, name)) is not None]
     containing = [result for result in after if result.start <= at.scn]
-    if any(leaves(result, entry) for result in containing) or (after and not containing):  # pruned, or in a declared gap
+    if any(leaves(result, entry) for result in containing) or (after and not containing and has_no_batch(context, at)):
         return
     closed = (one.table for gap in context.landing.gaps.all() for one in context.landing.closings.of(gap.name))
     if str(entry.table) in closed or any(
@@ -97,6 +107,13 @@ def check_explained(context: PipelineContext, entry: TableEntry, last: BatchResu
         f"the ledger has {entry.table} complete to SCN {at.scn} of the incarnation with RESETLOGS_ID {at.resetlogs_id}, and no "
         "batch and no load has brought it there"
     )
+
+
+def has_no_batch(context: PipelineContext, at: ChainPosition) -> bool:
+    """Return whether no batch is left for a position: it is pruned, or in a declared gap."""
+    pruned, gaps = context.landing.pruned, context.landing.gaps.all()
+    is_pruned = pruned is not None and at < pruned.position
+    return is_pruned or any(gap.start.chain_position.plus(-1) <= at < gap.end.chain_position for gap in gaps)
 
 
 def leaves(result: BatchResult, entry: TableEntry) -> bool:

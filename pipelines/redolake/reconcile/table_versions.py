@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -234,6 +234,21 @@ def known_object_ids(known: Sequence[TableVersion], readings: Readings, resetlog
     """Return the object ids of the table and of its known partitions."""
     parts = known_parts(known, readings, resetlogs_id, start)
     return {version.object_id for version in known} | {part.object_id for part in parts}
+
+
+def owners_of_unknown(
+    context: PipelineContext, known: Mapping[TableId, Sequence[TableVersion]], windows: Sequence[WindowManifest]
+) -> Iterator[tuple[TableId, str]]:
+    """Yield the tables that may own changes of the windows which LogMiner resolved to no table, and why. `known` has at least
+    one version of each table."""
+    if not windows:
+        return
+    readings, first = Readings(context.landing.dictionary), windows[0]
+    for table, versions in known.items():
+        ids = known_object_ids(versions, readings, first.resetlogs_id, first.start)
+        conflict = find_unknown_object(context, versions, windows, readings, ids, versions[-1].dropped_at)
+        if conflict is not None:
+            yield table, conflict.what
 
 
 def record_derived(context: PipelineContext, past: History, end: int) -> None:

@@ -90,9 +90,10 @@ def decode_one_of(kinds: Sequence[type[Any]], text: bytes | str, file: str) -> A
 
 
 class LedgerBody(dict[str, Any]):
-    """A JSON object of the ledger; `place` is the table and the column of its cell, empty for a copy (`asdict` makes some)."""
+    """A JSON object of the ledger; `place` is the table and the column of its cell. `asdict` of a record that has one makes
+    another from its items alone."""
 
-    def __init__(self, body: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), place: str = "") -> None:
+    def __init__(self, body: Mapping[str, Any] | Iterable[tuple[str, Any]], place: str = "") -> None:
         super().__init__(body)
         self.place = place
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from redolake.values.redo import ContainerIdentity, Encoding, Position
 from redolake.values.scn import ChainPosition, Scn
@@ -10,13 +12,16 @@ from redolake.values.scn import ChainPosition, Scn
 
 @dataclass(frozen=True, slots=True)
 class FirstPosition:
-    """`encoding` is that of the PDB; `container` is the PDB, None where there are no containers."""
+    """`encoding` is that of the PDB; `container` is the PDB, None where there are no containers. `parameters` are those of
+    V$PARAMETER that decide about forms of redo."""
 
+    FORMAT: ClassVar[int] = 2
     dbid: int
     resetlogs_id: int
     scn: int
     encoding: Encoding
     container: ContainerIdentity | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def origin(self) -> str:

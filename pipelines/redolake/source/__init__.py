@@ -13,11 +13,13 @@ from redolake.source.connection import (
 from redolake.source.dictionary import read_tables
 from redolake.source.driver_check import driver_findings
 from redolake.source.facts import (
+    FORM_PARAMETERS,
     read_container,
     read_current_scn,
     read_database,
     read_database_logging,
     read_encoding,
+    read_parameters,
     read_redo_dictionaries,
     read_redo_facts,
 )
@@ -42,6 +44,7 @@ from redolake.source.supplemental import DatabaseLogging, has_needed_logging, lo
 from redolake.source.table_list import ListedTable, list_tables
 
 __all__ = [
+    "FORM_PARAMETERS",
     "NO_ITEMS",
     "WHOLE",
     "ConfiguredTable",
@@ -89,6 +92,7 @@ __all__ = [
     "read_handover_and_tables",
     "read_log_headers",
     "read_open_transactions",
+    "read_parameters",
     "read_redo_dictionaries",
     "read_redo_facts",
     "read_scn_at",

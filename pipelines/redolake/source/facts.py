@@ -33,6 +33,7 @@ ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})  # databases whose redo is th
 
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
 ALL_LOGS = -1
+FORM_PARAMETERS = ("compatible", "db_block_size", "max_string_size")  # the forms of redo may depend on them
 READINGS = 5  # of the views, until no log is switched meanwhile
 
 
@@ -278,8 +279,12 @@ def read_database(source: Source) -> DatabaseFacts:
         role=row.database_role,
         open_mode=row.open_mode,
         version=source.query("release")[0].version_full,
-        parameters={r.name: r.value for r in source.query("parameters")},
+        parameters=read_parameters(source),
     )
+
+
+def read_parameters(source: Source) -> dict[str, str]:
+    return {row.name: row.value for row in source.query("parameters")}
 
 
 def read_encoding(source: Source, container: str | None) -> Encoding:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from redolake.errors import Finding, SourceRefused
-from redolake.source.facts import read_active_transactions, read_current_scn, read_redo_facts
+from redolake.source.facts import read_active_transactions, read_current_scn, read_parameters, read_redo_facts
 from redolake.source.handover import first_window_start
 from redolake.source.oracle import Source
 from redolake.values.redo import Position, RedoFacts
@@ -41,7 +41,7 @@ def read_retention(source: Source) -> RetentionFacts:
     """Read retention facts. Call it before reading the logs, so that the time left is underestimated, never overestimated."""
     source.use_container(None)
     now = source.query("database_clock")[0].now_at
-    lag = {row.name: row.value for row in source.query("parameters")}.get("archive_lag_target")
+    lag = read_parameters(source).get("archive_lag_target")
     lag_seconds = None if lag is None else int(lag)
     try:
         rows = [row for row in source.query("recovery_area") if row.name and row.space_limit]

@@ -6,6 +6,7 @@ undoes no row. Only the PDB's own identity shows them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, PdbIncarnation
@@ -66,3 +67,10 @@ def encoding_change(recorded: Encoding, found: Encoding) -> str:
         ("DBTIMEZONE", recorded.time_zone, found.time_zone),
     )
     return ", ".join(f"{name} was {was} when capture began and is {now} now" for name, was, now in parts if was != now)
+
+
+def parameter_changes(recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that are others than when capture began, and how. A handover of an older Redolake has none."""
+    for name, was in recorded.items():
+        if (now := found.get(name, was)) != was:
+            yield name.upper(), f"was {was} when capture began and is {now} now"

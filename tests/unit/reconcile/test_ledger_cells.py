@@ -17,11 +17,11 @@ from redolake.ledger import tables as t
 from redolake.ledger.base import value_errors
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import catch_up, next_batch
-from redolake.records.batches.manifest import HistoryFact
+from redolake.records.batches.manifest import HistoryFact, TableResult
 from redolake.records.codec import to_body
 from redolake.steps.checks.doctor import run_doctor
 from redolake.steps.shared.status import read_status
-from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
+from tests.unit.reconcile.pipeline_on_disk import ORDERS, SECOND, PipelineOnDisk
 
 WRONG: dict[str, tuple[Any, ...]] = {
     "BIGINT": (0, 12, 10_000, "nonsense"),
@@ -156,3 +156,25 @@ def test_a_fault_of_ours_is_no_damage_of_the_ledger(on_disk: PipelineOnDisk, led
             raise ValueError("ours")
         with pytest.raises(ValueError, match="no move"):
             context.ledger.move_table(ORDERS, ["live"], "new")
+
+
+@pytest.mark.parametrize("since", ["its snapshot", "a batch"])
+def test_a_position_in_another_incarnation_of_the_database_is_damage(tmp_path: Path, since: str) -> None:
+    """The table was held before a RESETLOGS and was resumed; the windows of both incarnations are applied to others. An SCN
+    that is right in one of them means another moment in the other."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    reached = 120 if since == "its snapshot" else 150
+    on_disk.batch(on_disk.window(100, 200), state="held", complete_to=reached)
+    held = TableResult(ORDERS, "held", None, {"code": "Test", "what": "held", "where": {}, "cure": ""})
+    on_disk.batch(on_disk.window(200, 300, SECOND), done=held)
+    with open_context(on_disk.pipeline) as context:
+        reconcile_ledger(context)
+        context.ledger.release(ORDERS)
+    (file,) = tmp_path.rglob("*.db")
+    run(on_disk)  # as it is
+    for scn in (reached, 199, 250, 299):
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("UPDATE redolake_tables SET resetlogs_id = ?, complete_to_scn = ?", (SECOND, scn))
+        with pytest.raises(LedgerDamaged, match=r"no batch and no load has brought it there"):
+            run(on_disk)

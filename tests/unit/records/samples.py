@@ -178,7 +178,7 @@ RECORDS: tuple[Any, ...] = (
     CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}, {"A.B": "A.F"}),
     TABLE,
     VERSION,
-    FirstPosition(1, 2, 300, Encoding(), CONTAINER),
+    FirstPosition(1, 2, 300, Encoding(), CONTAINER, {"compatible": "19.0.0"}),
     SnapshotManifest("SHOP.T", 50, 3, ("f",), digests=DIGESTS, scns={"f": 60}),
     ChunkPlan("SHOP.T", 50, "key", (Chunk(0, None, "9", "P", "SUBPARTITION", 7),), "ID", "text", "5f2d"),
     ChunkManifest("SHOP.T", 0, 60, 3, "f", next(iter(DIGESTS.values())), 0.5),

@@ -56,6 +56,7 @@ DATA = {
     ("batch result", ("tables", 0, "ddl")),
     ("snapshot result", ("tables", 0, "nulled")),
     ("table proof", ("nulled",)),
+    ("first position", ("parameters",)),
     ("dictionary reading", ("later",)),
     ("pruned", ("tables",)),
     ("pruned", ("tables", "SHOP.T", "versions", 0, "body")),

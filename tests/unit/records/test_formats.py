@@ -55,7 +55,7 @@ FORMATS = {
     "dictionary content": (1, "232f9dd46983"),
     "dictionary table": (1, "b1fe952f8fdb"),
     "table version": (2, "97723899c74e"),
-    "first position": (1, "5263f4fa83d4"),
+    "first position": (2, "e35d293455b5"),
     "snapshot manifest": (4, "c055a05611ce"),
     "chunk plan": (3, "9bff5601549c"),
     "chunk manifest": (1, "037113fd664a"),

@@ -58,3 +58,17 @@ def test_a_table_without_contents_is_refused_and_a_pipeline_without_any_leaves_n
     with pytest.raises(Terminal, match="the table has no contents"):
         prepare_maintenance(empty.pipeline, ["SHOP.ORDERS"])
     assert [is_free(empty.pipeline, kind) for kind in ("apply", "load")] == [True, True]
+
+
+def test_a_damaged_history_is_left_to_the_job_which_names_it(on_disk: PipelineOnDisk) -> None:
+    body = on_disk.pipeline.model_dump(exclude={"tables"})
+    pipeline = Pipeline.model_validate({**body, "tables": [{"table": "SHOP.ORDERS", "history": "changes"}]})
+    log = Path(str(pipeline.history_target(ORDERS))) / "_delta_log"
+    log.mkdir(parents=True)
+    for version in (0, 2):
+        (log / f"{version:020d}.json").write_text("{}")
+    prepared = prepare_maintenance(pipeline)
+    assert prepared.batch is not None
+    spec = on_disk.files.read_record(MaintenanceSpec, prepared.batch.removeprefix(on_disk.files.location("")).lstrip("/"))
+    assert spec is not None
+    assert [task.of is None for task in spec.tables] == [True, False]

@@ -145,7 +145,8 @@ def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -
 def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
     on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
-    on_disk.batch(on_disk.window(200, 250), state="held")
+    first = on_disk.window(200, 250)
+    on_disk.batch(first, state="held")
     on_disk.declare_gap(250, 300, snapshot_scn=120)
     on_disk.batch(on_disk.window(300, 400), state="held")
     entry = corrected_table(context)
@@ -154,8 +155,8 @@ def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
 
     before = following_catch_up(context)
     assert (before.start, before.end, before.open_in) == (200, 250, (OPEN,))
-    on_disk.batch(on_disk.window(200, 250), catch_up="1")
-    context.ledger.record_complete_to(ORDERS, Scn(249))
+    on_disk.batch(first, catch_up="1")
+    assert corrected_table(context).position == ChainPosition(FIRST, 249)
     after = following_catch_up(context)
     assert (after.start, after.end, after.carry_in, after.tables[0].hold) == (300, 400, (), None)
 

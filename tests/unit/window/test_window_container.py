@@ -8,7 +8,7 @@ import pytest
 
 from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, PdbIncarnation
 from redolake.values.scn import Scn
-from redolake.window.container import container_change, encoding_change
+from redolake.window.container import container_change, encoding_change, parameter_changes
 
 FIRST = PdbIncarnation(2, 0, Scn(100), Scn(100), True, (1, 0))
 
@@ -82,3 +82,14 @@ def test_each_setting_that_encodes_texts_and_times_is_named() -> None:
     changed = encoding_change(Encoding(), Encoding("UTF8", "UTF8", "Europe/Berlin"))
     assert [part.split(" ")[0] for part in changed.split(", ")] == ["NLS_CHARACTERSET", "NLS_NCHAR_CHARACTERSET", "DBTIMEZONE"]
     assert "DBTIMEZONE was +00:00 when capture began and is Europe/Berlin now" in changed
+
+
+def test_parameters_are_compared_as_they_were_when_capture_began() -> None:
+    recorded = {"compatible": "12.2.0", "db_block_size": "8192", "max_string_size": "STANDARD"}
+    found = {"compatible": "19.0.0", "db_block_size": "16384", "max_string_size": "STANDARD", "archive_lag_target": "0"}
+    assert dict(parameter_changes(recorded, found)) == {
+        "COMPATIBLE": "was 12.2.0 when capture began and is 19.0.0 now",
+        "DB_BLOCK_SIZE": "was 8192 when capture began and is 16384 now",
+    }
+    assert not dict(parameter_changes({}, found)), "a handover of an older Redolake has recorded none"
+    assert not dict(parameter_changes(recorded, {})), "V$PARAMETER was not read"

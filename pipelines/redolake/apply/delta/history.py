@@ -19,7 +19,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delta import own_columns
 from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
-from redolake.apply.delta.log import DeltaLog, base_of, load_in
+from redolake.apply.delta.log import Damage, DeltaLog, base_of, load_in
 from redolake.apply.delta.owner import Owner, check_owner
 from redolake.apply.delta.rewrite import OURS, widens
 from redolake.apply.delta.schema import COLUMN_ID
@@ -34,6 +34,7 @@ from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
 from redolake.values.lake_rules import fold
+from redolake.values.table import TableId
 
 EPOCH = re.compile(r"/history/(\d+)")
 BEGAN = ("epoch_since", "epoch_because")  # in the user metadata of each commit
@@ -93,23 +94,13 @@ class DeltaHistory(DeltaTable):
 
     def log_error(self, path: str, what: str) -> LakeDamaged:
         owner = Owner.of(self.base_id)
-        what, cure = f"the Delta log of the history is damaged: {what}", "restore the file from a copy"
-        return LakeDamaged(what, cure=cure if owner is None else cure_of(owner.table, self.path), path=path)
+        return super().log_error(path, what) if owner is None else damage_in(owner.table, self.path)(path, what)
 
     def check_not_set_back(self, task: TableTask) -> None:
         """Raise TableSetBack when the history lacks what batches have appended, so that an epoch would begin without a word;
         LakeDamaged for a log that cannot be read."""
-        epoch = newest_epoch(self.log)
-        position = -1 if epoch is None or epoch.reached.position is None else epoch.reached.position
-        if task.history_at_least is None or position >= task.history_at_least:
-            return
-        what = "is gone" if epoch is None else f"holds commits up to SCN {position}: it is an older copy"
-        raise TableSetBack(
-            f"the history of the table, which held commits up to SCN {task.history_at_least}, {what}",
-            cure=cure_of(task.table, self.path),
-            table=task.table,
-            path=self.path,
-        )
+        if task.history_at_least is not None:
+            check_reached(self.log, task.history_at_least, task.table, self.path)
 
     def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
         """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
@@ -292,12 +283,28 @@ class DeltaHistory(DeltaTable):
             writer.run(f"ALTER TABLE {table_at(self.path)} {alteration}")
 
 
+def check_reached(log: DeltaLog | None, at_least: int, table: TableId, path: str) -> None:
+    """Raise TableSetBack for the history at `path` unless it has commits up to an SCN."""
+    epoch = newest_epoch(log)
+    position = -1 if epoch is None or epoch.reached.position is None else epoch.reached.position
+    if position < at_least:
+        what = "is gone" if epoch is None else f"holds commits up to SCN {position}: it is an older copy"
+        what = f"the history of the table, which held commits up to SCN {at_least}, {what}"
+        raise TableSetBack(what, cure=cure_of(table, path), table=table, path=path)
+
+
+def damage_in(table: object, path: str) -> Damage:
+    """Return the error of a file of the log of the history at `path`."""
+    what = "the Delta log of the history is damaged"
+    return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure_of(table, path), path=file, table=table)
+
+
 def cure_of(table: object, path: str) -> str:
     """Return what mends the history at `path`, if it is gone or cannot be read."""
     return (
-        f"put {path} back from a copy and run `redolake resume {table}`. Without a copy, move away what is left of it, and run "
-        f"`redolake history rebuild {table} --execute --yes`, then `redolake resume {table}`; or let it begin again with the "
-        f"rows of now: `redolake resume {table} --new-history --reason WHY`"
+        f"put {path} back from a copy. Without a copy, move away what is left of it, and run `redolake history rebuild {table} "
+        f"--execute --yes`. If a batch has held the table, run `redolake resume {table}` then; or let the history begin again "
+        f"with the rows of now: `redolake resume {table} --new-history --reason WHY`"
     )
 
 

@@ -10,12 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic_core import from_json
 
+from redolake.apply.spark.lake_damage import log_damage
 from redolake.errors import LakeDamaged
 from redolake.host.filesystem import open_filesystem
 from redolake.values.table import TableId
@@ -88,7 +90,7 @@ class VersionToRead:
     @property
     def load(self) -> str:
         """What names the load whose contents the version has; empty where its log is gone."""
-        log = read_log(self.path)
+        log = read_log(self.path, partial(log_damage, self.table))
         return (None if log is None else log.load_at(self.version, self.app_id)) or ""
 
 
@@ -431,9 +433,9 @@ def _list_log(path: str, damage: Damage) -> tuple[Any, str, list[str], list[tupl
     return filesystem, folder, names, sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
 
 
-def position_of(path: str, app_id: str) -> int | None:
+def position_of(path: str, app_id: str, damage: Damage = damage_of_file) -> int | None:
     """Return the position of the table's contents; None when there is no table, or no commit of that application id."""
-    log = read_log(path)
+    log = read_log(path, damage)
     return None if log is None else log.last_txn(log.current_id(app_id))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
-from redolake.apply.delta.log import DeltaLog
-from redolake.errors import FolderTaken
+from redolake.apply.delta.log import Damage, DeltaLog, damage_of_file
+from redolake.apply.spark.lake_damage import log_damage
+from redolake.errors import FolderTaken, LakeDamaged
 from redolake.values.table import TableId
 from redolake.values.target_options import DEFAULT, TargetOptions
 
@@ -119,3 +121,15 @@ def cure_of(what: str, table: TableId) -> str:
         f"if the pipeline was renamed, give it its old name. Else set `target` of {table} (or `lake`) to another folder in "
         "pipelines.yml, or remove this folder if nobody needs it"
     )
+
+
+def damage_of(app_id: str, copy: str | None = None) -> Damage:
+    """Return the error of a damaged log of the table that an application id names, of its shadow, or of the `copy` of it."""
+    owner = Owner.of(app_id)
+    if owner is None:
+        return damage_of_file
+    if copy is None and not owner.shadow:
+        return partial(log_damage, owner.table)
+    thing, again = ("copy", "make the copy") if copy is not None else ("shadow", "run the backfill")
+    what, cure = f"the Delta log of the {thing} is damaged", f"remove the folder of the {thing}, and {again} again"
+    return lambda path, why: LakeDamaged(f"{what}: {why}", cure=cure, path=path, table=owner.table)

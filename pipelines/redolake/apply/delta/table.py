@@ -9,10 +9,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from redolake.apply.delta.log import DeltaLog, damage_of_file, load_in, read_log
-from redolake.apply.delta.owner import Owner
+from redolake.apply.delta.log import DeltaLog, load_in, read_log
+from redolake.apply.delta.owner import damage_of
 from redolake.apply.delta.schema import columns_of
-from redolake.apply.spark.lake_damage import log_damage
 from redolake.apply.target import TargetColumn
 from redolake.errors import LakeDamaged
 
@@ -41,8 +40,7 @@ class DeltaTable:
 
     def log_error(self, path: str, what: str) -> LakeDamaged:
         """Return the error of a file of the log that cannot be read."""
-        owner = Owner.of(self.base_id)
-        return damage_of_file(path, what) if owner is None else log_damage(owner.table, path, what)
+        return damage_of(self.base_id)(path, what)
 
     def damage(self) -> LakeDamaged | None:
         """Return why the log cannot be read; None if it can, or is not there."""

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from redolake.apply.delta.key_range import WHOLE_NUMBER
 from redolake.apply.delta.log import DeltaLog, base_of, load_in, read_log
 from redolake.apply.delta.own_columns import live
-from redolake.apply.delta.owner import Owner, check_owner
+from redolake.apply.delta.owner import Owner, check_owner, damage_of
 from redolake.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
 from redolake.apply.landed.key_texts import key_in_lake, without_keys
 from redolake.apply.landed.keys import lacks_key
@@ -83,7 +83,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
 
 def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:
     """Return the keys that the table's quarantine has, AS OF the SCN of the comparison."""
-    log = None if task.quarantine is None else read_log(task.target)
+    log = None if task.quarantine is None else read_log(task.target, damage_of(task.app_id))
     if task.quarantine is None or log is None:
         return frozenset()
     load = load_in(log.current_id(task.app_id))
@@ -91,7 +91,7 @@ def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:
 
 
 def table_bytes(task: CompareTask) -> int | None:
-    log = read_log(task.target)
+    log = read_log(task.target, damage_of(task.app_id))
     return None if log is None else log.table_bytes()
 
 
@@ -264,7 +264,7 @@ def with_commit(delta: DataFrame, options: TargetOptions) -> DataFrame:
 
 def version_to_compare(task: CompareTask) -> int:
     """Return the Delta version that has the contents of `complete_to`. Raise an error when the table has no such version."""
-    log = read_log(task.target)
+    log = read_log(task.target, damage_of(task.app_id))
     if log is None:
         raise SchemaConflict(
             "the Delta table is missing",

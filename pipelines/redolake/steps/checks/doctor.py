@@ -31,6 +31,7 @@ from redolake.source import (
     rds_findings,
 )
 from redolake.source.olr import table_findings
+from redolake.steps.checks.damaged_histories import damaged_histories
 from redolake.steps.checks.doctor_report import DoctorReport, doctor_report
 from redolake.steps.checks.expression_findings import expression_findings
 from redolake.steps.checks.key_findings import neighbour_keys
@@ -58,6 +59,12 @@ from redolake.values.redo import RedoFacts
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.window import Lost, plan_window
+from redolake.window.container import parameter_changes
+
+FORMS_CURE = (
+    "run `redolake selftest --scratch-connection CONNECTION`, which tries the chain under the new setting. A form of redo that "
+    "is not understood holds its table"
+)
 
 
 def run_doctor(
@@ -95,7 +102,7 @@ def checked_tables(
 ) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
-    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline)]
+    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline)]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
@@ -125,12 +132,24 @@ def checked_tables(
         *position_findings(pipeline, probed),
         *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
+        *parameter_notes(pipeline, probed),
         *decoding_notes(),
     ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     found_tables = tuple(probed.tables[table] for table in there if table in probed.tables)
     return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity), found_tables
+
+
+def parameter_notes(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
+    """Return a note for each parameter that may change forms of redo, and was another when capture began."""
+    if probed.database is None:
+        return []
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        start = context.landing.handover.start()
+        changes = parameter_changes(start.parameters if start is not None else {}, probed.database.parameters)
+        return [Finding(name, what, FORMS_CURE, severity="note") for name, what in changes]
+    return []
 
 
 def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | None) -> list[Finding]:

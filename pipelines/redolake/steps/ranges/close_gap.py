@@ -18,14 +18,12 @@ from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
 from redolake.errors import RedoNotUnderstood, Terminal, one_line, plain_lines
 from redolake.host.progress import Progress
-from redolake.land.dictionary import Readings
 from redolake.land.landing import Landing
 from redolake.ledger import TableEntry
 from redolake.reconcile.batches import snapshot_position
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import MissingLogReport, missing_log_report
-from redolake.reconcile.table_versions import known_object_ids, known_versions, object_ids
-from redolake.reconcile.unknown_objects import find_unknown_object
+from redolake.reconcile.table_versions import known_versions, object_ids, owners_of_unknown
 from redolake.records.closed import ClosedTable
 from redolake.records.gaps import DeclaredGap
 from redolake.records.windows import WindowManifest
@@ -292,15 +290,9 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
 
 def refuse_unknown(context: PipelineContext, touched: TouchedRows, windows: Sequence[WindowManifest]) -> None:
     """Refuse the tables that may own changes which LogMiner resolved to no table."""
-    if not windows:
-        return
-    readings, first = Readings(context.landing.dictionary), windows[0]
-    for table, one in touched.tables.items():
-        known = known_versions(context, table)
-        ids = known_object_ids(known, readings, first.resetlogs_id, first.start)
-        conflict = find_unknown_object(context, known, windows, readings, ids, known[-1].dropped_at)
-        if conflict is not None:
-            one.refuse(conflict.what)
+    known = {table: known_versions(context, table) for table in touched.tables}
+    for table, why in owners_of_unknown(context, known, windows):
+        touched.tables[table].refuse(why)
 
 
 def snapshot_of_incarnation(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> int:

@@ -20,7 +20,7 @@ from redolake.land.dictionary import Readings
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.mined_names import mined_names
 from redolake.reconcile.settling import settles_at
-from redolake.reconcile.table_versions import history, known_versions, object_ids, table_task
+from redolake.reconcile.table_versions import history, known_versions, object_ids, owners_of_unknown, table_task
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
 from redolake.source import ConnectParams
@@ -239,7 +239,9 @@ def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundR
     for number, window in enumerate(one.windows):
         report(Progress("", "reading the keys of windows", number, len(one.windows)))
         read_window(one.context, one.context.landing, window, touched, scns=one.scns)
-    return FoundRows(touched, why_not, read_beginnings(context, one, touched))
+    cut, older = read_beginnings(context, one, touched)
+    known = {past.table: past.versions for past in one.histories.values() if past.table in tables}
+    return FoundRows(touched, why_not | dict(owners_of_unknown(context, known, older)), cut)
 
 
 def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
@@ -267,13 +269,15 @@ def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
     return TouchedTable(now, task.versions, task.mined_names)
 
 
-def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRows) -> frozenset[Xid]:
+def read_beginnings(
+    context: PipelineContext, one: OldRange, touched: TouchedRows
+) -> tuple[frozenset[Xid], Sequence[WindowManifest]]:
     """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
-    transactions whose beginning is not there."""
+    transactions whose beginning is not there, and the windows."""
     committed = find_committed(one.context, one.windows, one.scns)
     sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}
     older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
-    reached = int(one.scns.start)
+    reached, windows = int(one.scns.start), list[WindowManifest]()
     for window in older:
         is_next = window.end >= reached and window.resetlogs_id == one.windows[0].resetlogs_id
         if not sought or not is_next or any(missing_files(context, [window])):
@@ -282,7 +286,8 @@ def read_beginnings(context: PipelineContext, one: OldRange, touched: TouchedRow
         read_window(context, context.landing, window, touched, sought, before)
         sought -= starts_in(context, window, before)
         reached = int(window.start)
-    return frozenset(sought)
+        windows.insert(0, window)
+    return frozenset(sought), windows
 
 
 def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:

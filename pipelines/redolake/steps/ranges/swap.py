@@ -300,7 +300,8 @@ def swap(
 
     table, name = copy.table, f"{found.applied_scn}-{writer.token}-{REPLACED}"
     lists = read_lists(context, spark, copy)
-    if (done := find_swap(copy.path, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
+    done = find_swap(copy.path, copy.app_id, found.shadow, found.applied_scn)
+    if done is not None:  # an earlier run was killed after it
         return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.shadow))

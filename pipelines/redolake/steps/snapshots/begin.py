@@ -30,6 +30,7 @@ from redolake.reconcile.tables import add_tables
 from redolake.records.handover import FirstPosition
 from redolake.records.shown_facts import SnapshotFact
 from redolake.source import (
+    FORM_PARAMETERS,
     ConnectParams,
     Handover,
     Source,
@@ -37,6 +38,7 @@ from redolake.source import (
     read_container,
     read_encoding,
     read_handover_and_tables,
+    read_parameters,
     read_redo_facts,
 )
 from redolake.steps.checks.doctor import source_findings
@@ -237,8 +239,15 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
         return
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
-    encoding = read_encoding(oracle, context.pipeline.source.container)
-    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), encoding, container)
+    parameters = read_parameters(oracle)
+    start = FirstPosition(
+        position.dbid,
+        position.resetlogs_id,
+        int(position.scn),
+        read_encoding(oracle, context.pipeline.source.container),
+        container,
+        {name: parameters[name] for name in FORM_PARAMETERS if parameters.get(name)},
+    )
     context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)
     add_tables(context, {table.id: position.scn for table in context.pipeline.tables})

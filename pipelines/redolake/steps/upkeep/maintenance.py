@@ -13,7 +13,7 @@ from typing import Any
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, owner, read_result, read_spec, silent, take_lease
-from redolake.errors import Terminal
+from redolake.errors import LakeDamaged, Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
@@ -85,8 +85,16 @@ def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTa
     names = tuple(name for name, _ in context.pipeline.target_options(table).properties)
     yield MaintenanceTask(table, context.pipeline.target(table), names)
     history = context.pipeline.history_target(table)
-    if history is not None and read_log(history) is not None:
+    if history is not None and has_begun(history):
         yield MaintenanceTask(table, history, names, of=context.pipeline.target(table))
+
+
+def has_begun(history: str) -> bool:
+    """Return whether a history is there. The job names one whose log is damaged, and maintains the others."""
+    try:
+        return read_log(history) is not None
+    except LakeDamaged:
+        return True
 
 
 def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:

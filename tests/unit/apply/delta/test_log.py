@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,8 @@ def test_a_swap_is_found_as_the_newest_commit_alone(tmp_path: Path) -> None:
     commit(tmp_path, 0, ("shop/ORDERS/1", 4))
     commit(tmp_path, 1, ("shop/ORDERS/1/repair", 7), by=says)
 
-    assert find_swap(str(tmp_path), "1-5-copy", 4) == Swap(1, "4-7-replaced")
-    assert (find_swap(str(tmp_path), "1-5-copy", 5), find_swap(str(tmp_path), "2-5-copy", 4)) == (None, None)
+    found = partial(find_swap, str(tmp_path), "shop/ORDERS/1")
+    assert found("1-5-copy", 4) == Swap(1, "4-7-replaced")
+    assert (found("1-5-copy", 5), found("2-5-copy", 4)) == (None, None)
     commit(tmp_path, 2, ("shop/ORDERS/1", 9))
-    assert find_swap(str(tmp_path), "1-5-copy", 4) is None
+    assert found("1-5-copy", 4) is None
