@@ -72,7 +72,7 @@ class Given:
         def with_options(found: re.Match[str]) -> str:
             words = found[1].split()
             lacking = [option for option in self.options if option.split()[0] not in words]
-            return f"`redolake {' '.join([found[1], *lacking])}`"
+            return "`" + " ".join(["redolake", found[1], *lacking]) + "`"
 
         return OF_A_PIPELINE.sub(with_options, text) if self.options else text
 
