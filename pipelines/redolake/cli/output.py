@@ -77,7 +77,7 @@ class Given:
         return OF_A_PIPELINE.sub(with_options, text) if self.options else text
 
 
-OF_A_PIPELINE = re.compile(r"`redolake (?!init |spark )([^`]+)`")
+OF_A_PIPELINE = re.compile(r"[`]redolake (?!init |spark )([^`]+)`")
 given = Given()
 
 
