@@ -145,7 +145,7 @@ def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(setti
 @pytest.fixture
 def between_two(settings, transactions, monkeypatch, tmp_path):
     """`between_two(form, asked_by)` runs the DAG of a pipeline whose choices are approved by another person."""
-    from redolake.airflow.drop_transaction import drop_transaction_dag
+    from redolake.airflow.mend import mend_dag
 
     pipeline = settings()
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
@@ -161,7 +161,7 @@ def between_two(settings, transactions, monkeypatch, tmp_path):
 
         with monkeypatch.context() as patch:
             patch.setattr(DagRun, "__init__", begun_by)
-            ran = drop_transaction_dag(pipeline.model_copy(update={"airflow": airflow})).test(run_conf=form)
+            ran = mend_dag(pipeline.model_copy(update={"airflow": airflow})).test(run_conf=form)
         return {t.task_id: t.state for t in ran.get_task_instances()}
 
     return go
@@ -171,7 +171,7 @@ def test_confirm_in_the_form_is_not_enough_where_another_person_approves(between
     with person("Approve", reason="agreed") as asked:
         states = between_two({**DROP, "confirm": "shop"})
 
-    assert (states, transactions.calls[-1][0]) == ({"approve": "success", "drop": "success"}, "drop_transaction")
+    assert (states, transactions.calls[-1][0]) == ({"approve": "success", "mend": "success"}, "drop_transaction")
     assert transactions.calls[-1][2]["by"] == "ann, asked by bob"
     assert "asked by bob" in asked.body
 
@@ -191,7 +191,7 @@ def test_nobody_approves_what_they_asked_for_and_neither_does_somebody_unknown(b
     with person("Approve", who):
         states = between_two(DROP, asked_by)
 
-    assert states == {"approve": "failed", "drop": "upstream_failed"}
+    assert states == {"approve": "failed", "mend": "upstream_failed"}
     assert names(transactions) == ["look_up_transaction"]
 
 
@@ -199,7 +199,7 @@ def test_nobody_approves_what_they_asked_for_and_neither_does_somebody_unknown(b
 def test_a_run_that_nobody_known_started_asks_for_no_approval_by_another(between_two, transactions, asked_by):
     states = between_two({**DROP, "confirm": "shop"}, asked_by)  # nobody answers: it would wait for ever
 
-    assert (states, names(transactions)) == ({"approve": "failed", "drop": "upstream_failed"}, ["look_up_transaction"])
+    assert (states, names(transactions)) == ({"approve": "failed", "mend": "upstream_failed"}, ["look_up_transaction"])
 
 
 def test_who_asked_may_reject_and_an_answer_in_another_task_s_name_is_no_approval(between_two, transactions, settings):
@@ -221,7 +221,7 @@ def test_who_asked_may_reject_and_an_answer_in_another_task_s_name_is_no_approva
         "ti": SimpleNamespace(xcom_pull=lambda task_ids, key: found[key]),
     }
 
-    assert (states["drop"], transactions.calls[-1][0]) == ("skipped", "record_rejection")
+    assert (states["mend"], transactions.calls[-1][0]) == ("skipped", "record_rejection")
     with pytest.raises(AirflowFailException, match="bob started this run and may not approve it"):
         find_decision(pipeline.model_copy(update={"airflow": airflow}), context)
 
@@ -242,19 +242,23 @@ def test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it(run, s
 
     from redolake.airflow import factory
 
-    wrong = SimpleNamespace(state="open", table="SHOP.ORDERS", key='{"ID": "1"}')
+    wrong = SimpleNamespace(state="open", table=value, key='{"ID": "1"}')
     change = SimpleNamespace(table=value, keys=value, operation="update", commit_scn=3, error="E", reason=value)
-    steps.answers("list_quarantine", SimpleNamespace(changes=[change], wrong=[wrong]))
+    steps.answers("look_up_quarantined", SimpleNamespace(changes=[change], wrong=[wrong]))
     steps.answers("look_up_transaction", replace(COST, username=value, tables={value: 7}))
-    steps.answers("look_up_ddl", SimpleNamespace(scn=120, what=value, address="at 120"))
+    steps.answers(
+        "look_up_held", lambda tables, _: [SimpleNamespace(table=one, text=value, address="at 120") for one in tables]
+    )
     steps.answers("record_rejection", None)
     forms = {
-        "quarantine": ({"choice": "drop", "reason": value}, 3),
-        "drop_transaction": ({"choice": "drop", "xid": value, "reason": value}, 4),
-        "resume": ({"tables": [value], "ddl": "follow", "reason": value}, 3),
+        "mend, quarantine drop": ({"tables": [value], "reason": value, "dry_run": False}, 4),
+        "mend, tx drop": ({"xid": value, "reason": value, "dry_run": False}, 5),
+        "mend, resume": ({"tables": [value], "ddl": "follow", "reason": value, "dry_run": False}, 3),
         "recover": ({"choice": "gap", "tables": [value]}, 3),
     }
-    for part, (form, count) in forms.items():
+    for name, (form, count) in forms.items():
+        part, _, choice = name.partition(", ")
+        form = {"mend": choice, **form} if choice else form
         # with a pattern, the form takes any name
         with person("Reject") as asked, mock.patch("redolake.config.Pipeline.patterns", ("SHOP.*",)):
             run(getattr(factory, f"{part}_dag"), form)
