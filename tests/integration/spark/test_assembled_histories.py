@@ -142,7 +142,7 @@ def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
         .withColumn("finding", F.expr("cast(null as struct<commit_scn: bigint, scn: bigint, code: string, what: string>)"))
     )
     net = net_change(events(images, KEY), KEY).persist()
-    folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
+    folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] in ("U", "R") else None for row in net.collect()}
     changes, finding, _ = probe_net_changes(net).answer()
     net.unpersist()
     return folded, changes, finding

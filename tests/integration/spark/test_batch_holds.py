@@ -21,10 +21,6 @@ pytestmark = pytest.mark.spark
 MOVED = """update "SHOP"."T" set "ID" = '2' where "ID" = '1';"""
 NOT_UNDERSTOOD = {
     "A": (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
-    "B": (
-        [*committed(100, 20, (1, insert(1, "a"), "R1")), *committed(110, 30, (2, delete(1, "a"), "R2"))],
-        "another row left, in a later transaction, the key 1",
-    ),
     "C": (
         committed(200, 20, (1, "merge into nothing", "R1")),
         "the redo cannot be decoded: not understood: merge into nothing (ROWID R1): merge into nothing",
