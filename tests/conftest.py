@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.workers", "tests.unchanged_standin"]
-FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "ledger", "postgres", "s3", "spark", "shop"))
+FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "lake", "ledger", "postgres", "s3", "spark", "shop"))
 pytest.register_assert_rewrite(*FIXTURES)  # another conftest.py may import one before it is a plugin
 
 # A slow machine is no fault of an example.

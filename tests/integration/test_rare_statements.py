@@ -22,14 +22,6 @@ BY_N = "PARTITION BY RANGE (n) (PARTITION low VALUES LESS THAN (100), PARTITION 
 
 
 @pytest.fixture
-def lake() -> Iterator[PlainLake]:
-    """Replace Spark's job; what the steps get as a session is never used."""
-    found = PlainLake(replays=True)
-    with found.in_place_of_spark():
-        yield found
-
-
-@pytest.fixture
 def shop(tmp_path: Path, request: Any) -> Iterator[Shop]:
     with open_shop(tmp_path, **getattr(request, "param", {})) as opened:
         yield opened

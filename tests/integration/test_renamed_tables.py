@@ -20,14 +20,6 @@ from tests.states.lost_ledger import lose_ledger
 
 
 @pytest.fixture
-def lake() -> Iterator[PlainLake]:
-    """Replace Spark's job; what the steps get as a session is never used."""
-    found = PlainLake(replays=True)
-    with found.in_place_of_spark():
-        yield found
-
-
-@pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
     with open_shop(tmp_path, ddl_age=60) as opened:
         yield opened

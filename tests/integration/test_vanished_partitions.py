@@ -39,14 +39,6 @@ KEEPS = {"on_ddl": {"drop_partition": "keep", "drop_table": "keep"}}
 
 
 @pytest.fixture
-def lake() -> Iterator[PlainLake]:
-    """Replace Spark's job; what the steps get as a session is never used."""
-    found = PlainLake(replays=True)
-    with found.in_place_of_spark():
-        yield found
-
-
-@pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
     with open_shop(tmp_path) as opened:
         yield opened

@@ -40,13 +40,6 @@ def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
         yield opened
 
 
-@pytest.fixture
-def lake() -> Iterator[PlainLake]:
-    lake = PlainLake(replays=True)
-    with lake.in_place_of_spark():
-        yield lake
-
-
 def begun(shop: Shop, spark: Any = "no Spark", **settings: Any) -> Any:
     shop.run_sql(*CREATED)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"], **{"on_ddl": FOLLOWED, **settings})

@@ -22,7 +22,7 @@ from redolake.airflow.tasks import task
 from redolake.airflow.texts import MEND, TASKS, dag_text
 from redolake.airflow.verify import log_line, session_opener
 from redolake.config import Pipeline
-from redolake.errors import one_line
+from redolake.errors import plain_lines
 from redolake.operations import MENDS, Operation, Outcome, Parameter, Verdict, Work
 from redolake.operations.declared import Keys
 from redolake.values.row_key import parse_row_key
@@ -97,7 +97,7 @@ class Chosen:
         done = {}
         for name, values in self.times.items():
             done[name] = self.operation.act(work(name), **values)
-            log.info("%s", "\n".join(map(one_line, done[name].lines)))
+            log.info("%s", "\n".join(plain_lines(done[name].lines)))
         return done
 
 
@@ -162,8 +162,8 @@ def mend_dag(pipeline: Pipeline) -> DAG:
             shown = by.shown or {}
             done = chosen.act(lambda name: work_of(pipeline, resolved, execute=execute, by=by, shown=shown.get(name)))
         if wrong := [line for one in done.values() if one.verdict is not Verdict.DONE for line in one.lines]:
-            raise AirflowFailException("\n".join(map(one_line, wrong)))
-        return [one_line(line) for one in done.values() for line in one.lines]
+            raise AirflowFailException("\n".join(plain_lines(wrong)))
+        return list(plain_lines(line for one in done.values() for line in one.lines))
 
     settings = dag_settings(pipeline, "mend")
     with DAG(**settings, schedule=None, params=mend_params(pipeline), doc_md=dag_text(MEND, pipeline)) as dag:

@@ -13,8 +13,8 @@ from redolake.decode.redo_sql import Bools, Ints
 from redolake.decode.resolve import ResolvedRedo
 from redolake.values.empty import with_empty
 from redolake.values.redo import Encoding
-from redolake.values.table import Column, TypeRule
-from redolake.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, rows_replaced_by_server
+from redolake.values.table import REPLACE, Column, TypeRule
+from redolake.values.valid_text import BY_SERVER, IN_DATABASE_SET, UNICODE, rows_replaced_by_server
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from inspect import Parameter as Argument
 from inspect import getdoc, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -58,10 +57,6 @@ class Parameter:
     @property
     def title(self) -> str:
         return self.option.title or self.name.replace("_", " ").capitalize()
-
-    @property
-    def is_required(self) -> bool:
-        return self.default is Argument.empty
 
 
 Keys = Sequence[Mapping[str, str]]
@@ -121,11 +116,6 @@ class Operation:
     def does(self) -> str:
         """The first paragraph of its help."""
         return self.help.split("\n\n")[0]
-
-    @property
-    def about_table(self) -> bool:
-        """Whether it is about one table, and done for each one that a form names."""
-        return any(one.name == "table" for one in self.parameters)
 
 
 def operation(

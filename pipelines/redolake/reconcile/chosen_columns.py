@@ -13,8 +13,8 @@ from redolake.values.delivery import Assembled, RereadRows, RereadValues, delive
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.lake_rules import key_rule_cure, loses_values
 from redolake.values.redo import Encoding
-from redolake.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule
-from redolake.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
+from redolake.values.table import LARGE_OBJECTS, REPLACE, TEXT_RULES, UNSHOWN, OracleType, TableId, TableVersion, TypeRule
+from redolake.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, TEXTS, UNICODE
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:

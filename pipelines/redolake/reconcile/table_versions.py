@@ -43,8 +43,8 @@ from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.null_rule import with_nulls
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.scn import Scn
-from redolake.values.table import Part, Rules, TableId, TableVersion, TypeRule
-from redolake.values.valid_text import BINARY, TEXTS
+from redolake.values.table import BINARY, Part, Rules, TableId, TableVersion, TypeRule
+from redolake.values.valid_text import TEXTS
 
 
 def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:

@@ -9,12 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from redolake.errors import TextNotValid
-from redolake.values.table import TableId, TypeRule
+from redolake.values.table import BINARY, REPLACE, TableId, TypeRule
 from redolake.values.valid_text import (
-    BINARY,
     BY_SERVER,
     NOT_VALID,
-    REPLACE,
     cure_of,
     is_text,
     is_valid,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redolake.values.null_rule import own_rule
-from redolake.values.table import ROWID_NAME, OracleType, TypeRule
+from redolake.values.table import REPLACE, ROWID_NAME, OracleType, TypeRule
 from redolake.values.target_options import TargetOptions
 
 # Delta writes no column whose name contains one of these, unless column mapping gives it another name in the files.
@@ -51,13 +51,13 @@ def conflicts(columns: Sequence[LakeColumn], options: TargetOptions, *, has_rowi
     yield from cluster_conflicts(columns, options)
 
 
-MERGING_RULES = ("replace", "truncate")  # after which two values may be one
+MERGING_RULES = (REPLACE, "truncate")  # after which two values may be one
 
 
 def loses_values(type_: OracleType, rule: TypeRule) -> bool:
     """Return whether two values of the type may be one in the lake by the rule. All other rules keep each value, or stop."""
     own = own_rule(rule)
-    return own == "replace" or (own == "truncate" and (type_.scale or 0) > MICROSECONDS)
+    return own == REPLACE or (own == "truncate" and (type_.scale or 0) > MICROSECONDS)
 
 
 def key_rule_cure(type_: OracleType) -> str:

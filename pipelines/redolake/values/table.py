@@ -16,6 +16,7 @@ from redolake.values.scn import Scn
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 Organization = Literal["heap", "index", "cluster"]  # how a table's rows are stored
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
+REPLACE, BINARY = TEXT_RULES = ("replace", "binary")  # of texts with bytes that are no characters
 Rules = Mapping[int, TypeRule]  # by column id
 LeftOut = Literal["excluded", "unsupported"]
 IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"] | LeftOut

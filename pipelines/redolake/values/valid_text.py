@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-REPLACE, BINARY = "replace", "binary"
-TEXT_RULES = (REPLACE, BINARY)
 NOT_VALID = "has bytes that are no characters"  # in every reason for which such a text is refused
 BY_SERVER = f"{NOT_VALID}: the server replaced them by U+FFFD, which the database's character set does not have"
 UNICODE = frozenset({"AL32UTF8", "UTF8", "UTFE", "AL24UTFFSS", "AL16UTF16"})

@@ -7,18 +7,8 @@ import pyarrow as pa
 from redolake.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from redolake.decode.forms import Form
 from redolake.values.redo import Encoding
-from redolake.values.table import OracleType, TypeRule
-from redolake.values.valid_text import (
-    BINARY,
-    NOT_VALID,
-    REPLACE,
-    TEXT_RULES,
-    is_text,
-    marked_rows,
-    octets_in,
-    octets_of,
-    replace_bad_bytes,
-)
+from redolake.values.table import BINARY, REPLACE, TEXT_RULES, OracleType, TypeRule
+from redolake.values.valid_text import NOT_VALID, is_text, marked_rows, octets_in, octets_of, replace_bad_bytes
 
 # Character set -> codec; the national ones are AL16UTF16 and UTF8. Only internal bytes need it: redo SQL comes through the
 # driver as Unicode.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, open_to_read, owner, silent
+from redolake.context import PipelineContext, Report, open_context, owner, silent
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -144,21 +144,24 @@ def list_quarantine(
     pipeline: Pipeline, tables: Sequence[str] | None = None, *, spark: Any = None, opens: Callable[[], Any] | None = None
 ) -> QuarantineList:
     """Return what is in quarantine, of the tables or of all."""
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        return read_quarantine(context, session, named_tables(context, tables))
+
+
+def read_quarantine(context: PipelineContext, spark: Spark, tables: Sequence[TableId]) -> QuarantineList:
     from redolake.job.quarantine import read_changes
 
-    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
-        ids = named_tables(context, tables)
-        found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
-        for table in ids:
-            one = quarantine_of(context, session, table)
-            if one is None:
-                continue
-            record_open_keys(context, table, one.open_keys)
-            wrong += [QuarantinedKey(str(table), key, state.state) for key, state in sorted(one.wrong.items())]
-            rows = read_changes(session.session(), one.path, one.target, one.app, one.wrong)
-            found += [change_of(table, row, one.wrong) for row in rows]
-        open_keys = sum(one.state == "open" for one in wrong)
-        return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
+    found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
+    for table in tables:
+        one = quarantine_of(context, spark, table)
+        if one is None:
+            continue
+        record_open_keys(context, table, one.open_keys)
+        wrong += [QuarantinedKey(str(table), key, state.state) for key, state in sorted(one.wrong.items())]
+        rows = read_changes(spark.session(), one.path, one.target, one.app, one.wrong)
+        found += [change_of(table, row, one.wrong) for row in rows]
+    open_keys = sum(one.state == "open" for one in wrong)
+    return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
 
 
 def look_up_quarantined(
@@ -166,9 +169,9 @@ def look_up_quarantined(
 ) -> QuarantineList:
     """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
     not there."""
-    with open_to_read(pipeline) as context:
+    with spark_when_needed(pipeline, None, opens) as session, open_reconciled(pipeline) as context:
         table = named_table(context, table_name)
-    found = list_quarantine(pipeline, [str(table)], opens=opens)
+        found = read_quarantine(context, session, [table])
     chosen = set(choose_keys({one.key: one.state for one in found.wrong}, table, keys))
     changes = tuple(one for one in found.changes if chosen & {one.key, one.other_key})
     return replace(found, changes=changes, wrong=tuple(one for one in found.wrong if one.key in chosen))
