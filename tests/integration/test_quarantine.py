@@ -191,6 +191,12 @@ def test_an_update_of_a_listed_key_goes_to_quarantine_too_and_a_limit_holds_the_
     assert {key.key for key in listed.wrong} == {'{"ID":"4"}', '{"ID":"40"}', '{"ID":"5"}', '{"ID":"7"}'}
     assert ('{"ID":"4"}', '{"ID":"40"}') in {(change.key, change.other_key) for change in listed.changes}
     assert listed.keys == 4
+    looked = steps.look_up_quarantined(more, "shop.items", [{"ID": "4"}], spark=spark)
+    of_key = [change for change in listed.changes if '{"ID":"4"}' in (change.key, change.other_key)]
+    assert ([key.key for key in looked.wrong], [*looked.changes]) == (['{"ID":"4"}'], of_key)
+    assert len(steps.look_up_quarantined(more, "SHOP.ITEMS", spark=spark).wrong) == 4
+    with pytest.raises(Terminal, match="no such key of the table is in quarantine"):
+        steps.look_up_quarantined(more, "SHOP.ITEMS", [{"ID": "6"}], spark=spark)
     assert lake(spark, more)[6]["NOTE"] == "six"
     compared = steps.verify_tables(more, source=source.params, spark=spark).tables[0]
     assert (compared.equal, compared.quarantined_keys) == (True, 4)

@@ -165,11 +165,16 @@ def read_quarantine(context: PipelineContext, spark: Spark, tables: Sequence[Tab
 
 
 def look_up_quarantined(
-    pipeline: Pipeline, table_name: str, keys: Sequence[Mapping[str, str]] = (), *, opens: Callable[[], Any] | None = None
+    pipeline: Pipeline,
+    table_name: str,
+    keys: Sequence[Mapping[str, str]] = (),
+    *,
+    spark: Any = None,
+    opens: Callable[[], Any] | None = None,
 ) -> QuarantineList:
     """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
     not there."""
-    with spark_when_needed(pipeline, None, opens) as session, open_reconciled(pipeline) as context:
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
         table = named_table(context, table_name)
         found = read_quarantine(context, session, [table])
     chosen = set(choose_keys({one.key: one.state for one in found.wrong}, table, keys))
