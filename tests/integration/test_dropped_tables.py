@@ -9,10 +9,10 @@ import pytest
 from redolake import steps
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
-from tests.integration.test_renamed_tables import created, held, insert, lake, rows, shop, with_tables
+from tests.integration.test_renamed_tables import created, held, insert, rows, shop, with_tables
 from tests.references.plain_lake import PlainLake
 
-__all__ = ["lake", "shop"]  # fixtures
+__all__ = ["shop"]  # a fixture
 
 KEEP = {"drop_table": "keep"}
 

@@ -13,10 +13,8 @@ from redolake.config import Pipeline
 from redolake.errors import Terminal
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
-from tests.integration.test_renamed_tables import created, held, insert, lake, rows
+from tests.integration.test_renamed_tables import created, held, insert, rows
 from tests.references.plain_lake import PlainLake
-
-__all__ = ["lake"]  # a fixture
 
 IN_STAGE = (
     "CREATE TABLE stg.part (id NUMBER(9), what VARCHAR2(20)) PARTITION BY RANGE (id) (PARTITION p1 VALUES LESS THAN (100))"

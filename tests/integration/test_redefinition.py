@@ -13,10 +13,8 @@ from redolake.window.dictionary import BUILD
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.integration.test_renamed_tables import created, held, insert, lake, rows, with_tables
+from tests.integration.test_renamed_tables import created, held, insert, rows, with_tables
 from tests.references.plain_lake import PlainLake
-
-__all__ = ["lake"]  # a fixture
 
 PAIR = "'SHOP', 'ITEMS', 'ITEMS_INT'"
 

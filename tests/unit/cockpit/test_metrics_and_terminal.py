@@ -97,7 +97,7 @@ def test_tables_lists_held_ones_first_with_the_cure(shop: CockpitLedger, tmp_pat
 
     assert code == 0
     assert output.index("SHOP.STOCK") < output.index("SHOP.CUSTOMERS")
-    assert "do this: `redolake snapshot SHOP.STOCK --replace`" in output
+    assert "do this: `redolake snapshot SHOP.STOCK --replace -c " in output
     assert [table["name"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
 
 
