@@ -13,7 +13,7 @@ Before steps shared a Run, the same lives counted:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -26,16 +26,16 @@ from tests.support.costs import COUNTED, counted
 
 RUNS = 10
 EXPECTED = {
-    "snapshot": (7, 3, 4, 154, 4),
-    "runs": (130, 70, 100, 1040, 20),
+    "snapshot": (1, 2, 2, 152, 4),
+    "runs": (10, 20, 60, 1000, 20),
     "verify": (2, 1, 5, 97, 4),
     "prune": (2, 1, 0, 0, 0),
 }
 
 
 @pytest.fixture
-def pipeline(shop: Shop, lake: PlainLake) -> Iterator[Pipeline]:
-    yield shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.PAYMENTS"])
+def pipeline(shop: Shop, lake: PlainLake) -> Pipeline:
+    return shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.PAYMENTS"])
 
 
 def count(work: Callable[[], object]) -> Counter[str]:

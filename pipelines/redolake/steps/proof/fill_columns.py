@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
+from redolake.context import PipelineContext, Report, Run, open_context, open_pipeline_source, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import RedolakeError, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.host.progress import count_rows
@@ -45,7 +46,6 @@ from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.shown_facts import expected_rows
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.steps.shared.table_rows import read_rows
 from redolake.values.delivery import Plain, delivery_of
 from redolake.values.dictionary_table import DictionaryTable
@@ -135,7 +135,7 @@ def fill_columns(
         table = named_table(context, table_name)
         entry_to_fill(context, table)  # before Oracle is asked
     with (
-        open_context(pipeline) as context,
+        Run(pipeline, source) as context,
         comparison_place(pipeline) as place,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
@@ -154,7 +154,7 @@ def fill_columns(
         remove_left_rows(context)
         token = folder_name(place)
         try:
-            path, digest, count = read_values(context, source, oracle, filling, token, report)
+            path, digest, count = read_values(context, oracle, filling, token, report)
             task = load_task(context, filling, path, count)
             report(f"adding {', '.join(found.columns)} to {table}")
             loaded = load_columns(context, task, {path: digest}, found, opened, writer)
@@ -251,7 +251,7 @@ def refused(table: TableId, why: str, cure: str = "") -> Terminal:
 
 @crash.writer
 def read_values(
-    context: PipelineContext, source: ConnectParams | None, oracle: Source, filling: Filling, token: str, report: Report
+    context: PipelineContext, oracle: Source, filling: Filling, token: str, report: Report
 ) -> tuple[str, FileDigest, int]:
     """Read the key and the columns of all rows AS OF the table's position into a file; return how many there are."""
     table, cost = filling.entry.table, Cost()
@@ -262,7 +262,7 @@ def read_values(
         counted = count_rows(count_read(cost, batches), f"rows of {table}", report, expected_rows(context, table))
         return context.landing.snapshots.write_for_comparison(token, filling.dictionary.object_id, counted)
 
-    read = partial(read_rows, context, source, oracle, filling.to_read, filling.scn, False, write)
+    read = partial(read_rows, context, oracle, filling.to_read, filling.scn, False, write)
     try:
         path, digest = read()
     except RedolakeError as error:

@@ -10,11 +10,11 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 
+from redolake.context.spark import Spark
 from redolake.host import crash
 from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import app_id
 from redolake.steps.proof.table_to_compare import TableToCompare, task_of
-from redolake.steps.shared.spark_session import Spark
 from redolake.values.canonical import HashPlan
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -25,7 +26,6 @@ from redolake.source import ConnectParams
 from redolake.steps.proof.repair import RepairedTable, repair_table
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_table, named_tables
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from redolake.apply.verify.comparison import Comparison, Difference, Part
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner, silent
+from redolake.context import PipelineContext, Report, Run, now, open_context, open_pipeline_source, open_to_read, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import RedolakeError, Terminal, Transient, one_line
 from redolake.host import crash
 from redolake.land import layout
@@ -35,7 +36,6 @@ from redolake.steps.shared.leases import LeaseRenewer, take_apply_lease
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.amounts import size
 from redolake.values.canonical import WHOLE_HASH, HashPlan
 from redolake.values.ora_codes import OUT_OF_REACH
@@ -153,7 +153,7 @@ def repair_table(
     check_reason("a repair", reason)
     started = time.monotonic()
     with (
-        open_context(pipeline) as context,
+        Run(pipeline, source) as context,
         comparison_place(pipeline) as place,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(pipeline) as writer,

@@ -16,6 +16,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
+from redolake.context.spark import spark_when_needed
 from redolake.errors import RedoNotUnderstood, Terminal, one_line, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -45,7 +46,6 @@ from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.values.utc import beside

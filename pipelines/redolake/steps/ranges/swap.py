@@ -15,6 +15,7 @@ from typing import Any
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
@@ -34,7 +35,6 @@ from redolake.steps.ranges.as_of import bases_at, new_read, position_of, replay,
 from redolake.steps.ranges.replay import Destination, shadow_folder
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_table, named_tables
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
