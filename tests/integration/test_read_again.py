@@ -127,8 +127,8 @@ def test_rows_that_an_old_range_touches_are_those_of_the_position(life: Writers)
     assert [(one.table, one.why_not) for one in done.tables] == [(table, "") for table in tables]
     for name, one, plan in zip(NAMES, done.tables, planned.tables, strict=True):
         check_rows(life, name, before[name], changed_in(life, name, start, end))
-        assert (plan.changes, plan.unknown, plan.is_done) == (one.changes, one.unknown, False)
-        assert (one.is_done, one.applied_scn, position(life, name)) == (True, ats[name], ats[name])
+        assert (plan.changes, plan.unknown, plan.equal) == (one.changes, one.unknown, False)
+        assert (one.equal, one.applied_scn, position(life, name)) == (True, ats[name], ats[name])
         if one.changes:
             says = says_of(life, name)
             assert (says["cause"].startswith("a backfill of SCN "), says["by"], says["scn"]) == (True, "ann", ats[name])

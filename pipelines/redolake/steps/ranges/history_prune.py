@@ -15,7 +15,7 @@ from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.errors import ConfigurationError, Finding, one_line
-from redolake.steps.proof.repair import apply_lease_renewed
+from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_session import spark_when_needed
 
