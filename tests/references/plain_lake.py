@@ -27,7 +27,7 @@ from redolake.apply.delta.log import VersionToRead
 from redolake.apply.landed.source_rows import READ_AS_REDO
 from redolake.apply.target import Merged
 from redolake.apply.verify.comparison import CompareTask, Comparison
-from redolake.apply.verify.repair import RepairCommit, RepairTask
+from redolake.apply.verify.repair import RepairTask
 from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from redolake.assemble.valueless import valueless
 from redolake.decode.changes import decode_changes
@@ -368,7 +368,7 @@ class PlainLake:
 
     def repair_rows(
         self, _: Any, task: RepairTask, _lake: Any, may_commit: Callable[[], None]
-    ) -> tuple[RepairCommit, Comparison]:
+    ) -> tuple[int, Merged, Comparison]:
         one, table = task.compare, self.tables[task.compare.target]
         version, keys = one.version, [name_of(one.version, number) for number in one.version.key]
         wanted = pa.table({name: [row.key[n] for row in task.found] for n, name in enumerate(keys)})
@@ -383,7 +383,7 @@ class PlainLake:
         )
         crash.point("repair")
         same = Comparison(one.table, one.complete_to, number, len(found), len(found), 0, 0, 0)
-        return RepairCommit(number, Merged(deleted=len(table.rows) - len(rows.keys() & table.rows.keys()))), same
+        return number, Merged(deleted=len(table.rows) - len(rows.keys() & table.rows.keys())), same
 
     def check_not_passed(self, table: PlainTable, app_id: str, scn: int) -> None:
         if (position := table.positions.get(app_id, -1)) > scn:

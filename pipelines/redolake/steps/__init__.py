@@ -16,9 +16,9 @@ from redolake.steps.checks.key_findings import find_equal_keys
 from redolake.steps.checks.validation import package_findings, validate
 from redolake.steps.follow import follow_pipeline
 from redolake.steps.plan_edit import plan_edit
-from redolake.steps.proof.fill_columns import FilledColumns, fill_columns
+from redolake.steps.proof.fill_columns import fill_columns
 from redolake.steps.proof.quarantine import drop_quarantined, list_quarantine, look_up_quarantined, retry_quarantine
-from redolake.steps.proof.repair import look_up_rows, repair_table
+from redolake.steps.proof.repair import ReadAgain, look_up_rows, repair_table
 from redolake.steps.proof.verify import list_proofs, verify_tables
 from redolake.steps.ranges.as_of import read_as_of
 from redolake.steps.ranges.close_gap import GapClosing, close_gap
@@ -67,11 +67,11 @@ __all__ = [
     "AwaitedLog",
     "BackfillTarget",
     "Copies",
-    "FilledColumns",
     "GapClosing",
     "LiveBackfill",
     "LogsToRead",
     "Run",
+    "ReadAgain",
     "SwappedTable",
     "approve_ddl",
     "backfill_live",

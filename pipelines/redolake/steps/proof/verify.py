@@ -341,7 +341,7 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
         )
 
 
-def table_comparison(compared: Compared, at: str | None, seconds: float) -> TableComparison:
+def table_comparison(compared: Compared, at: str | None, seconds: float | None) -> TableComparison:
     found, cost = compared.comparison, compared.cost
     return TableComparison(
         table=str(found.table),
@@ -360,7 +360,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float) -> Tabl
         buckets=compared.buckets,
         differing_buckets=compared.differing_buckets,
         share=compared.share,
-        seconds=round(seconds, 3),
+        seconds=None if seconds is None else round(seconds, 3),
         source_rows_read=cost.source_rows,
         source_bytes_read=cost.source_bytes,
         lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,

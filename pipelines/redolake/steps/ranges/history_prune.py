@@ -16,7 +16,7 @@ from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, one_line
-from redolake.steps.proof.repair import apply_lease_renewed
+from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be

@@ -28,7 +28,6 @@ from redolake.reconcile.next_batch import unbroken
 from redolake.reconcile.table_versions import app_id
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
-from redolake.steps.proof.repair import apply_lease_renewed
 from redolake.steps.ranges.as_of import (
     bases_at,
     incarnation_at,
@@ -41,6 +40,7 @@ from redolake.steps.ranges.as_of import (
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.replay import Destination, refuse
+from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
 from redolake.values.scn import ChainPosition, Scn, ScnRange

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from redolake.context import Run, held_lease, now, owner, take_lease
 from redolake.errors import LeaseHeld, LedgerUnavailable
@@ -75,6 +75,10 @@ class LeaseRenewer:
         self._ended.set()
         self._thread.join()
 
+    @property
+    def token(self) -> int:
+        return self._lease.token
+
     def renew_for(self, seconds: float) -> None:
         self._lease = self._ledger.renew(self._lease, seconds)
 
@@ -101,15 +105,29 @@ class LeaseRenewer:
 
 
 @contextmanager
-def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
-    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
-    lease = take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)
+def renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
+    """Renew a lease while the block runs, and give it back. Another thread renews it, with a ledger of its own."""
     renewer = LeaseRenewer(context.ledger.again(), lease, lambda: None)
     try:
-        yield renewer.check
+        yield renewer
     finally:
         renewer.end()
-        context.ledger.release_lease(lease)
+        with suppress(LedgerUnavailable):  # then it expires
+            context.ledger.release_lease(lease)
+
+
+@contextmanager
+def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
+    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
+    with renewed(context, take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)) as lease:
+        yield lease.check
+
+
+@contextmanager
+def apply_lease_renewed(pipeline: Pipeline) -> Iterator[LeaseRenewer]:
+    """Hold the apply lease, however long the block runs: its `check` raises once another writer has taken it."""
+    with open_context(pipeline) as own, renewed(own, take_apply_lease(own)) as lease:  # another thread renews with this ledger
+        yield lease
 
 
 @contextmanager
