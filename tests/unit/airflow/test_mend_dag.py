@@ -24,7 +24,7 @@ ON_FORM = {"tables": TWO, "reason": "a bug", "dry_run": False}
 
 
 def repaired(table, equal=True):
-    return RepairedTable(table, 99, 1, 0, 1, 0, 7, equal, False, 1.0, 1, 98, 1000, "ann", "by hand")
+    return RepairedTable(table, 99, 1, 7, equal, False, 1.0, 1, 98, 1000, "ann", "by hand", updated=1)
 
 
 def quarantined(table):

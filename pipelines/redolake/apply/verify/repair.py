@@ -24,7 +24,7 @@ from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import check_values, read_source
 from redolake.apply.spark.quoting import quote
-from redolake.apply.target import REMOVE, UPSERT, Merged, NetColumns, target_columns
+from redolake.apply.target import REMOVE, UPSERT, NetColumns, target_columns
 from redolake.apply.translation import Translation
 from redolake.apply.verify.buckets import HashedColumn, hash_of
 from redolake.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
@@ -36,6 +36,7 @@ from redolake.values.canonical import BUCKET
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import Operation
 from redolake.values.table import TableVersion
+from redolake.values.terms import RowCounts
 
 WHOLE = frozenset({"rows", "twice"})  # kinds of rows that are removed and written as a whole
 
@@ -57,7 +58,7 @@ class RepairTask:
 @dataclass(frozen=True, slots=True)
 class RepairCommit:
     delta_version: int
-    merged: Merged
+    merged: RowCounts
 
 
 def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_commit: Callable[[], None]) -> RepairCommit:
@@ -76,7 +77,7 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
     with commit(table, terms, tag, "repair") as writer:
         merged = merge(writer, net, has, one.options)
     assert table.version is not None
-    return RepairCommit(table.version, merged or Merged())
+    return RepairCommit(table.version, merged or RowCounts())
 
 
 def check_repairable(table: DeltaTable, task: RepairTask) -> None:

@@ -41,6 +41,7 @@ from redolake.values.canonical import WHOLE_HASH, HashPlan
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import ChainPosition, Scn
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 from redolake.values.utc import beside
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ SET_BACK = "TableSetBack"  # the code of a table that is held because another wr
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedTable:
+class RepairedTable(RowCounts):
     """A repair of `rows` rows that were found, AS OF the table's applied SCN. `equal` says that they now are as in the source;
     `released` that the table was held because of them and is not any more. `source_bytes_read` were fetched from Oracle,
     `lake_bytes_read` is the size of the files that Spark has read to compare them again. `off_quarantine` are keys that were
@@ -58,9 +59,6 @@ class RepairedTable:
     table: str
     applied_scn: int
     rows: int
-    inserted: int
-    updated: int
-    deleted: int
     delta_version: int
     equal: bool
     released: bool
@@ -76,11 +74,12 @@ class RepairedTable:
 
     def __str__(self) -> str:
         where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
-        counts = f"{self.inserted} rows inserted, {self.updated} updated, {self.deleted} deleted"
         verdict = "they are equal now" if self.equal else "some STILL DIFFER: verify the table again"
         listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
         end = listed + ("; the table is not held any more" if self.released else "")
-        return one_line(f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}")
+        return one_line(
+            f"{self.table}: {self.rows} rows that differed were read again: {self.counts_text}; {verdict}{end}, {where}"
+        )
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -265,11 +264,10 @@ class Work:
         right = self.take_off_list(hashes, commit.delta_version) if again.equal else ()
         released = again.equal and self.release(chosen)
         self.record(again, commit.delta_version)
-        merged = commit.merged
         return RepairedTable(
-            str(table), int(one.scn), len(chosen.rows), merged.inserted, merged.updated, merged.deleted, commit.delta_version,
-            again.equal, released, 0.0, one.cost.source_rows, one.cost.source_bytes, again.bytes, self.by, self.reason,
-            samples=again.samples, off_quarantine=right,
+            str(table), int(one.scn), len(chosen.rows), commit.delta_version, again.equal, released, 0.0,
+            one.cost.source_rows, one.cost.source_bytes, again.bytes, self.by, self.reason,
+            samples=again.samples, off_quarantine=right, **commit.merged.counts,
         )  # fmt: skip
 
     def take_off_list(self, hashes: tuple[str, ...], delta_version: int) -> tuple[str, ...]:

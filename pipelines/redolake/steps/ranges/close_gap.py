@@ -48,12 +48,13 @@ from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 from redolake.values.utc import beside
 from redolake.window.recovery_options import is_rewound
 
 
 @dataclass(frozen=True, slots=True)
-class ClosingTable:
+class ClosingTable(RowCounts):
     """A table that lacks what the gap has. `why_not` says why it stays so; the counts are those of the rows read again."""
 
     table: str
@@ -61,9 +62,6 @@ class ClosingTable:
     why_not: str = ""
     changes: int = 0
     keys: int = 0
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     applied_scn: int | None = None
 
     def __str__(self) -> str:
@@ -72,8 +70,7 @@ class ClosingTable:
         if not self.is_closed:
             what = f"its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
             return one_line(f"{self.table}: {what}")
-        counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
-        what = f"{self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
+        what = f"{self.changes} changes of {self.keys} keys: {self.counts_text}; it lacks nothing of the gap any more"
         return one_line(f"{self.table}: {what}")
 
 
@@ -360,10 +357,8 @@ def close_table(
         is_closed=True,
         changes=one.changes,
         keys=len(one.keys),
-        inserted=closed.inserted,
-        updated=closed.updated,
-        deleted=closed.deleted,
         applied_scn=max(closed.scns, default=planned.applied_scn),
+        **closed.counts,
     )
 
 
@@ -440,12 +435,10 @@ def closed_table(
         logs=len({log for window in windows for log in window.logs}),
         changes=one.changes,
         keys=len(one.keys),
-        inserted=sum(found.inserted for found in repaired),
-        updated=sum(found.updated for found in repaired),
-        deleted=sum(found.deleted for found in repaired),
         scns=tuple(found.applied_scn for found in repaired),
         delta_versions=tuple(found.delta_version for found in repaired),
         reason=reason,
         by=by,
         at=now().isoformat(timespec="seconds"),
+        **RowCounts.sums(repaired),
     )

@@ -43,6 +43,7 @@ from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.redo import Operation
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 
 Again = Callable[[str, Sequence[Mapping[str, str]]], RepairedTable]
 
@@ -50,7 +51,7 @@ STILL_DIFFER = "some of the rows that were read again still differ: run it again
 
 
 @dataclass(frozen=True, slots=True)
-class LiveTable:
+class LiveTable(RowCounts):
     """A table into which a range is filled again. `changes` rows of redo name `keys`; `unknown` changes have no key that can be
     read, the first `why_unknown`. `why_not` says why the table stays as it is. The counts are those of the rows read again."""
 
@@ -62,9 +63,6 @@ class LiveTable:
     why_unknown: str = ""
     why_not: str = ""
     is_done: bool = False
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -72,7 +70,7 @@ class LiveTable:
             return plain_lines((f"{self.table}: stays as it is: {self.why_not}",))
         named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
         if self.is_done:
-            line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
+            line = f"{named}: {self.counts_text}"
         else:
             line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
         left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
@@ -209,10 +207,8 @@ def fill_table(touched: TouchedRows, again: Again, one: LiveTable) -> LiveTable:
         one,
         is_done=True,
         why_not="" if all(part.equal for part in done) else STILL_DIFFER,
-        inserted=sum(part.inserted for part in done),
-        updated=sum(part.updated for part in done),
-        deleted=sum(part.deleted for part in done),
         applied_scn=max((part.applied_scn for part in done), default=one.applied_scn),
+        **RowCounts.sums(done),
     )
 
 
