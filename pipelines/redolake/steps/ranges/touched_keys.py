@@ -30,7 +30,7 @@ from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
 from redolake.values.canonical import hash_plan
-from redolake.values.delivery import NullableKey, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
@@ -175,7 +175,7 @@ def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
         return "it has no key of columns, or one that Oracle and Spark do not hash alike"
     if any(form not in KEY_VALUES for _, form in plan.key):
         return "its key has a column that is no number, text, DATE or TIMESTAMP"
-    if isinstance(delivery_of(version), NullableKey):
+    if delivery_of(version).null_keys:
         return "its key may be NULL"
     return ""
 
