@@ -308,7 +308,7 @@ def test_a_range_is_refused_whose_transactions_changed_such_rows_before_it(shop:
 
 @pytest.mark.parametrize("dictionary", ["online", "redo"])
 @pytest.mark.parametrize("xid", ["0.0.0", "7.7.4294967295"])
-def test_a_change_of_an_unknown_transaction_before_a_range_is_read_again(
+def test_a_change_of_an_unknown_transaction_before_a_range_is_read_again_or_refuses_it(
     shop: Shop, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, xid: str, dictionary: str
 ) -> None:
     """LogMiner has not shown the xid of the first of two changes that commit together in the range."""
@@ -339,6 +339,14 @@ def test_a_change_of_an_unknown_transaction_before_a_range_is_read_again(
         with_: dict[str, Any] = {"source": shop.params, "spark": NO_SPARK, "reason": "test", "from_logs": from_logs}
         (found,) = steps.backfill_live(pipeline, start, landed_to(pipeline), execute=from_logs is not None, **with_).tables
         assert (found.changes, found.keys, found.why_not) == (2, 2, "")
+        for target in ("shadow", "changes"):  # which have no older state to be read again
+            how: dict[str, Any] = {"target": target, "from_logs": from_logs, "source": shop.params, "dry_run": False}
+            with pytest.raises(ConfigurationError, match="perhaps of one that commits in the range"):
+                steps.prepare_backfill(pipeline, start, landed_to(pipeline), ["SHOP.PLAIN"], **how)
+    shop.run_sql("INSERT INTO plain VALUES (5, 5, 'later')")
+    end = landed_to(pipeline)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert steps.prepare_backfill(pipeline, end, landed_to(pipeline), ["SHOP.PLAIN"], source=shop.params).tables
 
 
 @pytest.mark.parametrize("is_ended_later", [False, True])

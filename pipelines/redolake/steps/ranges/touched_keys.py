@@ -33,7 +33,15 @@ from redolake.values.canonical import hash_plan
 from redolake.values.delivery import NullableKey, delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation, names_no_transaction
+from redolake.values.redo import (
+    CHANGES,
+    NO_XID,
+    TRANSACTION_BOUNDS,
+    TRANSACTION_ENDS,
+    UNKNOWN_SEQUENCE,
+    Operation,
+    names_no_transaction,
+)
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId, TableVersion
 
@@ -217,6 +225,18 @@ def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str])
     paths = [layout.in_window(window.name, name) for name in window.files]
     digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
     return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
+
+
+def without_transaction(landing: Landing, windows: Iterable[WindowManifest], into: TouchedRows, before: int) -> None:
+    """Refuse the tables with changes before an SCN that do not say of which transaction they are."""
+    for window in windows:
+        for batch in columns_of(landing, window, READ):
+            known = pc.fill_null(
+                pc.invert(pc.or_(pc.equal(batch["xid"], NO_XID), pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE))), False
+            )
+            for row in into.own_rows(batch.filter(pc.invert(known))).to_pylist():
+                if int(row["scn"]) < before:
+                    take_row(into, row, frozenset())
 
 
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:
