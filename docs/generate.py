@@ -18,12 +18,11 @@ PAGES = {
     "development/assumptions.md": assumptions.page,
     "reference/cli.md": cli.page,
     "reference/configuration.md": configuration.page,
-    "reference/ddl-cases.md": types_and_ddl.long_page,
     "reference/errors.md": errors.page,
     "reference/ora-codes.md": ora_codes.page,
     "reference/readers.md": readers.page,
     "reference/type-values.md": type_values.page,
-    "reference/types-and-ddl.md": types_and_ddl.short_page,
+    "reference/types-and-ddl.md": types_and_ddl.page,
     "../docker/oracle/redolake.sql": setup_scripts.container_script,
     **{f"../sql/setup/{flavour}.sql": partial(setup_scripts.script, flavour) for flavour in setup_scripts.FLAVOURS},
 }
