@@ -206,7 +206,7 @@ NOTES = {
     "DATE": "with its time of day; year 1 to 9999, or `string` per column for all of Oracle's range",
     "TIMESTAMP(6)": "year 1 to 9999, or `string` per column for all of Oracle's range",
     "TIMESTAMP(9)": "and (7), (8), with time zones too: stops at a fraction below the microsecond, unless the column is declared "
-    "`truncate` or `string`",
+    "`truncate` or `string`; doctor warns, also of an empty table",
     "FLOAT(126)": "a decimal number inside Oracle; `double` or `decimal(p,s)` per column, with every value checked",
     "FLOAT(49)": "and less: its 15 digits survive a double",
     "BINARY_DOUBLE": "with NaN and the infinities",
