@@ -27,10 +27,10 @@ def page() -> str:
     commands = list(walk(group, "redolake"))
     shared = shared_rows(commands)
     lines = [" · ".join(f"[`{name}`](#{anchor(f'redolake {name}')})" for name, _ in walk(group, ""))]
-    lines += ["", "## Options before the command", "", "| Option | Meaning |", "|---|---|", *map(option_row, group.params)]
+    lines += ["", "## Options before the command", "", *map(option_row, group.params)]
     lines += ["", "For example `redolake -v run`.", "", "## Shared options", ""]
     lines += ["Nearly every command has the first three. Beside a command below stand those of the others that it has.", ""]
-    lines += ["| Option | Meaning |", "|---|---|", *shared]
+    lines += shared
     if group.epilog:
         lines += ["", " ".join(group.epilog.split())]
     for name, command in commands:
@@ -50,9 +50,9 @@ def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 def shared_rows(commands: list[tuple[str, Any]]) -> list[str]:
     """Return the rows of the options of nearly every command, then of those that several have in the same words."""
     everywhere = dict.fromkeys(option_row(p) for _, command in commands for p in command.params if p.name in EVERYWHERE)
-    first = {row.split("|")[1]: row for row in reversed(everywhere)}
+    first = {row.partition(":")[0]: row for row in reversed(everywhere)}
     times = Counter(option_row(p) for _, command in commands for p in own(command))
-    repeated = {row.split("|")[1]: row for row, count in reversed(times.most_common()) if count >= REPEATED}
+    repeated = {row.partition(":")[0]: row for row, count in reversed(times.most_common()) if count >= REPEATED}
     return [*(first[name] for name in reversed(first)), *(row for row in times if row in repeated.values())]
 
 
@@ -72,7 +72,7 @@ def section(name: str, command: Any, shared: list[str]) -> list[str]:
         "",
         "\n\n".join(blocks),
     ]
-    return [*lines, "", "| Option | Meaning |", "|---|---|", *rows] if rows else lines
+    return [*lines, "", *rows] if rows else lines
 
 
 def argument(parameter: Any) -> str:
@@ -86,9 +86,9 @@ def names_of(parameter: Any) -> str:
 
 
 def option_row(parameter: Any) -> str:
-    text = (parameter.help or "").replace("|", "\\|")
+    text = parameter.help or ""
     required = " **Required.**" if parameter.required and parameter.param_type_name != "argument" else ""
-    return f"| `{names_of(parameter)}` | {text}{required} |"
+    return f"* `{names_of(parameter)}`: {text}{required}"
 
 
 def anchor(name: str) -> str:
