@@ -15,8 +15,8 @@ from fsspec.implementations.local import LocalFileSystem
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from redolake.apply.delta import key_range, merge
-from redolake.apply.delta.log import position_of
+from redolake.apply import key_range
+from redolake.apply.delta import merge
 from redolake.errors import InvariantBroken, LandingConflict, LeaseHeld
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
@@ -42,7 +42,7 @@ from tests.integration.spark.redo_rows import (
 from tests.integration.spark.specs import ID, V, W, batch_spec, contents, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import ddl_rows, with_ddl
 from tests.integration.spark.work import work_done
-from tests.references.delta_table import delta_rows, latest_version
+from tests.references.delta_table import delta_rows, latest_version, position_of
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark

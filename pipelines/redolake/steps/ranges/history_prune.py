@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.errors import ConfigurationError, Finding, one_line

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, owner, read_result, read_spec, silent, take_lease
 from redolake.errors import LakeDamaged, Terminal

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake.apply.delta.commit import text_of
-from redolake.apply.delta.log import position_of, read_log
+from redolake.apply.delta.log import read_log
 from redolake.errors import LakeDamaged
 from redolake.job.swap import Swap, find_swap
-from tests.references.delta_table import latest_version
+from tests.references.delta_table import latest_version, position_of
 
 
 def commit(table: Path, version: int, *txns: tuple[str, int], by: str | None = None) -> None:
@@ -66,7 +66,7 @@ def test_a_version_after_a_repair_is_complete_to_the_position_that_the_repair_ha
 
     log = read_log(str(tmp_path))
     assert log is not None
-    assert [log.position_at(version, "p/S.T/1") for version in range(5)] == [50, 50, 50, 70, None]
+    assert [log.position("p/S.T/1", version) for version in range(5)] == [50, 50, 50, 70, None]
 
 
 def test_a_checkpoint_counts_only_when_all_its_parts_are_there(tmp_path: Path) -> None:
