@@ -22,11 +22,11 @@ def read_log(path: str, damage: Damage = damage_of_file) -> TableLog | None:
     return log.read_log(path, damage)
 
 
-def open_table(spark: SparkSession, path: str, app_id: str) -> Target:
+def open_table(spark: SparkSession, path: str, app_id: str, damage: Damage | None = None) -> Target:
     """Return the table at `path`, to which we commit under `app_id` and the load that it has."""
     from redolake.apply.delta.target import DeltaTarget  # PySpark takes seconds
 
-    return DeltaTarget(spark, path, app_id)
+    return DeltaTarget(spark, path, app_id, damage)
 
 
 def open_history(spark: SparkSession, path: str, app_id: str) -> History:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -28,7 +28,7 @@ from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.types import parse_type
 from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import Tag, Terms
-from redolake.errors import LakeDamaged, SchemaConflict
+from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
@@ -40,9 +40,9 @@ REBUILT = "the history was rebuilt from redo"
 class DeltaHistory(DeltaTarget):
     """`base_id` is the table's, without its load."""
 
-    def log_error(self, path: str, what: str) -> LakeDamaged:
-        owner = Owner.of(self.base_id)
-        return super().log_error(path, what) if owner is None else damage_in(owner.table, self.path)(path, what)
+    def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
+        owner = Owner.of(base_id)
+        super().__init__(spark, path, base_id, None if owner is None else damage_in(owner.table, path))
 
     def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
         """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are

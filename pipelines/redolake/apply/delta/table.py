@@ -12,17 +12,17 @@ from pyspark.sql.types import StructType
 from redolake.apply.delta.log import DeltaLog, read_log
 from redolake.apply.owner import damage_of
 from redolake.apply.schema import columns_of
-from redolake.apply.table_log import load_in
+from redolake.apply.table_log import Damage, load_in
 from redolake.apply.target import TargetColumn
-from redolake.errors import LakeDamaged
 
 
 class DeltaTable:
     """`base_id` names our commits, with the load whose contents they continue. Call `refresh` after each commit, and where
     commits of others must be seen."""
 
-    def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, base_id: str, damage: Damage | None = None) -> None:
         self.spark, self.path, self.base_id = spark, path, base_id
+        self.log_error = damage or damage_of(base_id)  # of a file of the log that cannot be read
         self.is_proved = False  # that we were alone with the last commit, by what was read after it
 
     def refresh(self) -> None:
@@ -40,10 +40,6 @@ class DeltaTable:
     @cached_property
     def log(self) -> DeltaLog | None:
         return read_log(self.path, self.log_error)
-
-    def log_error(self, path: str, what: str) -> LakeDamaged:
-        """Return the error of a file of the log that cannot be read."""
-        return damage_of(self.base_id)(path, what)
 
     @property
     def bytes(self) -> int | None:

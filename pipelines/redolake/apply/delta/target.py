@@ -24,7 +24,7 @@ from redolake.apply.owner import Owner, check_owner
 from redolake.apply.spark.quoting import table_at, text_literal
 from redolake.apply.spark.session import run_sql
 from redolake.apply.table_log import VersionToRead
-from redolake.apply.target import ATTEMPT, Merged, NetColumns, Tag, Terms
+from redolake.apply.target import ATTEMPT, NetColumns, Tag, Terms
 from redolake.errors import LakeDamaged
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
@@ -34,6 +34,7 @@ from redolake.records.codec import from_body
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.table import TableId
 from redolake.values.target_options import TargetOptions
+from redolake.values.terms import RowCounts
 
 # Files of older versions, and their commits: VACUUM takes the first as its horizon, the second goes with a checkpoint.
 RETENTION = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
@@ -46,7 +47,7 @@ class DeltaTarget(DeltaTable):
         if found is None or note.get(ATTEMPT) is None:
             return None
         attempt = from_body(Attempt, note[ATTEMPT], self.path)
-        return replace(attempt, work=attempt.work.with_rows(*rows_of(found)))
+        return replace(attempt, work=attempt.work.with_rows(rows_of(found)))
 
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
         assert self.log is not None
@@ -141,7 +142,7 @@ class DeltaTarget(DeltaTable):
 class ChangeWriter(Writer):
     """The writer with the verb that only changes of rows need."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> Merged | None:
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
         return merge.merge(self, net, has, options)
 
 
@@ -154,10 +155,9 @@ def has_small_files(files: int, size: int, fewest: int, file_bytes: int) -> bool
     return files >= fewest and size < files * file_bytes
 
 
-def rows_of(commit: Mapping[str, Any]) -> tuple[int, int, int]:
+def rows_of(commit: Mapping[str, Any]) -> RowCounts:
     """Return the rows that a commit of changes inserted, updated and deleted, by Delta's own count."""
     metrics = commit.get("operationMetrics") or {}
     if commit.get("operation") != "MERGE":
-        return int(metrics.get("numOutputRows", 0)), 0, 0
-    inserted, updated, deleted = (int(metrics.get(f"numTargetRows{what}", 0)) for what in ("Inserted", "Updated", "Deleted"))
-    return inserted, updated, deleted
+        return RowCounts(inserted=int(metrics.get("numOutputRows", 0)))
+    return RowCounts(**{name: int(metrics.get(f"numTargetRows{name.title()}", 0)) for name in RowCounts().counts})
