@@ -1,4 +1,4 @@
-"""The tables of the lake. Only this module says what they are: docs/adding-a-target.md."""
+"""The tables of the lake. Only this module says what they are: docs/development/adding-a-target.md."""
 
 from __future__ import annotations
 

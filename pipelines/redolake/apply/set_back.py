@@ -75,7 +75,7 @@ def check_current(table: Target, owner: Owner | None, table_id: TableId, scn: in
 
 def check_not_passed(table: Target, table_id: TableId, scn: int) -> None:
     """Raise Transient where the table has commits above the SCN up to which the ledger knows them."""
-    if (reached := passed(table)) > scn:
+    if (reached := last_change(table)) > scn:
         raise Transient(
             f"the Delta table has commits up to SCN {reached}, and the ledger knows those up to SCN {scn}: a batch "
             "has ended before it was recorded",
@@ -84,6 +84,6 @@ def check_not_passed(table: Target, table_id: TableId, scn: int) -> None:
         )
 
 
-def passed(table: Target) -> int:
+def last_change(table: Target) -> int:
     """Return the SCN of the last commit that changed rows; -1 where none is known."""
     return max((found for found in (table.position, table.filled_to) if found is not None), default=-1)

@@ -12,7 +12,7 @@ from redolake.apply.landed.source_rows import Counted, check_keys, check_values,
 from redolake.apply.own_columns import of_load
 from redolake.apply.owner import Owner, Use, check_owner
 from redolake.apply.schema import target_schema
-from redolake.apply.set_back import passed
+from redolake.apply.set_back import last_change
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.quoting import quote
 from redolake.apply.table_log import load_id, token_in
@@ -142,7 +142,7 @@ def is_loaded(table: Target, spec: SnapshotSpec, task: SnapshotTask) -> bool:
 
 def check_newer(table: Target, spec: SnapshotSpec, task: SnapshotTask) -> None:
     """Raise LandingConflict where the table is beyond the snapshot, unless it is to be replaced."""
-    if (reached := passed(table)) >= task.scn and not spec.replace:
+    if (reached := last_change(table)) >= task.scn and not spec.replace:
         raise LandingConflict(
             f"the table is complete to SCN {reached}, the snapshot is of SCN {task.scn}",
             cure="take a new snapshot, or add `--replace` to load this one",

@@ -1,4 +1,4 @@
-"""The target, whatever it is: what is asked of a table of the lake, and what it is given. docs/adding-a-target.md has the list.
+"""The target, whatever it is: what is asked of a table of the lake, and what it is given (docs/development/adding-a-target.md).
 
 It is given columns by our ids, and net changes: rows that each say what becomes of the row with their key. `delta/` has the one
 target that there is, and `lake_tables.py` chooses it. Nothing else knows more of it than this.

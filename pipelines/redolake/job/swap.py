@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import Report
 from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.owner import Owner, damage_of
-from redolake.apply.set_back import passed
+from redolake.apply.set_back import last_change
 from redolake.apply.table_log import REPAIRS, VersionToRead, base_of
 from redolake.apply.target import Tag, Terms
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
@@ -87,7 +87,7 @@ def swap_rows(
             table=one.table,
             path=other.path,
         )
-    if (reached := passed(live)) > one.complete_to:
+    if (reached := last_change(live)) > one.complete_to:
         raise Terminal(
             f"the table has commits up to SCN {reached}, and the copy is complete to SCN {one.complete_to}: it would get older",
             cure="run it again, which brings the copy to the table's position",

@@ -155,7 +155,7 @@ def test_delta_skips_a_transaction_that_it_has(spark: Any, tmp_path: Path) -> No
 @assumes(
     "a clone has no transactions of the other table",
     of="delta-spark",
-    used_in="pipelines/redolake/apply/delta/copy.py",
+    used_in="pipelines/redolake/apply/delta/target.py",
     says="Delta does not copy the positions of the other one",
 )
 def test_delta_clones_no_transactions(spark: Any, tmp_path: Path) -> None:

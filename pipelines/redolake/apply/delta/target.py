@@ -106,7 +106,6 @@ class DeltaTarget(DeltaTable):
         settings.comment_on(self, table, comment, metadata)
 
     def copy(self, one: VersionToRead, terms: Terms, metadata: Mapping[str, object], *, is_whole: bool) -> None:
-        """The log of a copy names the files of the other table, unless it is whole."""
         clone = f"CREATE TABLE {table_at(self.path)} SHALLOW CLONE {table_at(one.path)} VERSION AS OF {int(one.version)}"
         with commit(self, terms, Tag("", 0, metadata), "copy") as writer:
             writer.run(clone)
