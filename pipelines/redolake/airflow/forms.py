@@ -102,8 +102,8 @@ def form_of(pipeline: Pipeline, operations: Mapping[str, Operation], *, dry_run:
         found[name] = field_of(one, "" if is_one else f"For {join_names(of)}. ")
     if any(one.reason for one in all_of):
         text = all_of[0].reason if is_one else "Stored with the decision, with who decided."
-        needs = "" if "need" in text else " A run that is no dry run needs it."
-        found["reason"] = optional_text("Reason", text + needs)
+        condition = "" if "need" in text else " A run that is no dry run needs it."
+        found["reason"] = optional_text("Reason", text + condition)
     if not all(one.looks for one in all_of):
         about = "Only show what it would do, in the task's log and in the note of the run."
         found["dry_run"] = Param(dry_run, type="boolean", title="Dry run", description=about)

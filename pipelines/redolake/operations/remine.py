@@ -25,7 +25,9 @@ def remine(work: Work, window: Window, replace: Replace = False, discard: Discar
         names = steps.discard_windows(work.pipeline, window, execute=work.execute)
         what = "the next run mines it again" if work.execute else "would be forgotten"
         return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names))
-    found = steps.remine_window(work.pipeline, window, work.source, work.report, in_place=replace and work.execute)
+    found = steps.remine_window(
+        steps.Run(work.pipeline, work.source, report=work.report), window, in_place=replace and work.execute
+    )
     if not found.equal:
         text = f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
         return Outcome(found, (text,), Verdict.DIFFERS, is_all=True)
