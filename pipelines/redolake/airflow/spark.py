@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +74,23 @@ def connect_url(conn_id: str) -> str:
     return url_of_connection(connection_json(conn_id), conn_id)
 
 
+def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:
+    """Return what opens a Connect session by Airflow's connection; None where Spark is opened without one."""
+    return partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
+
+
+def connect_session(pipeline: Pipeline) -> Any:
+    from redolake.apply.spark.start import start_session
+
+    return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+
+
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     """Run the batch in its own session on the Connect server."""
     from redolake import steps
-    from redolake.apply.spark.start import start_session
 
     with resolved_pipeline(pipeline) as resolved:
-        spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+        spark = connect_session(pipeline)
         try:
             steps.run_spark_job(steps.Run(resolved, spark=spark), batch)
         finally:

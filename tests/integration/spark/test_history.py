@@ -130,7 +130,7 @@ def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(s
 
     assert (found.state, (found.error or {}).get("code"), contents(mine)) == ("held", code, {1: "c"})
     cure = str((found.error or {})["cure"])
-    assert "`redolake history rebuild SHOP.T --execute --yes`" in cure
+    assert "`redolake history rebuild SHOP.T --execute --yes --reason WHY`" in cure
     assert "`redolake resume SHOP.T --new-history --reason WHY`" in cure
     assert (found.error or {})["where"]["path"].startswith(str(mine.history))
 

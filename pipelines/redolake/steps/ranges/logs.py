@@ -35,6 +35,15 @@ class LogsToRead:
     source: ConnectParams | None = None
 
 
+def logs_to_read(from_logs: bool, logs: Sequence[str], source: ConnectParams | None = None) -> LogsToRead | None:
+    """Return which archived logs are to be mined; None where the landing is read. Raises ConfigurationError for logs that would
+    not be read."""
+    if logs and not from_logs:
+        cure = "add --from-logs, in Airflow the field From logs, or leave the logs out"
+        raise ConfigurationError([Finding("--logs", "are given, and the landing is read", cure)])
+    return LogsToRead(tuple(logs), source) if from_logs else None
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedLogs:
     """What is mined of the range `scns`, and of the redo after it that proves its tables."""
