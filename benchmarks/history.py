@@ -25,7 +25,7 @@ def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[f
     from redolake.apply.spark.session import open_session
     from redolake.job.batch import run_batch
     from redolake.job.snapshot import run_snapshot
-    from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+    from redolake.records.batches.spec import BatchSpec, LandedWindow, Redo, TableTask
     from redolake.records.loads import SnapshotSpec, SnapshotTask
     from redolake.values.scn import Scn
     from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -54,7 +54,7 @@ def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[f
             file = land(out, start, task.table.name, changes, rows, number)
             window = LandedWindow(f"{1:010d}-{start:020d}-{start + STEP:020d}", start, start + STEP, (str(file),))
             spec = BatchSpec(
-                "p", 1, start, start + STEP, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json")
+                "p", 1, start, start + STEP, "token", Redo((window,)), (task,), str(out / "carry"), str(out / "manifest.json")
             )
             began = time.perf_counter()
             result = run_batch(spark, spec)

@@ -129,7 +129,7 @@ def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple
     for (version, names), part in groupby(rows, key=lambda row: (version_of(task, row), names_of(task, row))):
         mine = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in part]
         batch = pa.RecordBatch.from_pylist(mine, schema=LANDED_SCHEMA)
-        read = decode_changes(batch, version, task.rules, names=names, encoding=spec.encoding)
+        read = decode_changes(batch, version, task.rules, names=names, encoding=spec.redo.encoding)
         found += [(row, version) for row in read.to_pylist()]
     return found
 

@@ -208,8 +208,8 @@ class PlainLake:
         done = read_published(spec)
         if done is not None:
             return done
-        landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]
-        drops = Drops.of(spec.dropped, landed)
+        landed = [(window.start, pq.read_table(file)) for window in spec.redo.windows for file in window.files]
+        drops = Drops.of(spec.redo.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
         tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
@@ -222,7 +222,7 @@ class PlainLake:
             start=spec.start,
             end=spec.end,
             token=spec.token,
-            windows=tuple(window.name for window in spec.windows),
+            windows=tuple(window.name for window in spec.redo.windows),
             tables=tables,
             open_transactions=tuple(open_transactions(open_rows)),
             carry_files=(carry_file,) if open_rows else (),
@@ -282,7 +282,7 @@ class PlainLake:
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
         live = re.sub("/_shadow/[^/]+", "", task.target)
-        return [row for file in spec.carry_in for row in read_carried(file).get(live, [])]
+        return [row for file in spec.redo.carry_in for row in read_carried(file).get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
@@ -291,7 +291,7 @@ class PlainLake:
         version, table = task.versions[-1], self.tables[task.target]
         at = table.positions.get(task.app_id, -1)
         rows, until = dict(table.rows), spec.end if task.hold is None else task.hold.at_scn
-        for window in spec.windows:
+        for window in spec.redo.windows:
             for file in window.reread:
                 if file.table == task.table and at < window.end - 1 < until:
                     assert max(window.start - 1, at) in file.bases
@@ -500,7 +500,7 @@ def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[R
     raw = [row for row in rows if row["operation_code"] in CHANGES]
     landed = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in raw]
     batch = pa.RecordBatch.from_pylist(landed, schema=LANDED_SCHEMA)
-    read = decode_changes(batch, version, types, encoding=spec.encoding, single_quotes=spec.single_quotes)
+    read = decode_changes(batch, version, types, encoding=spec.redo.encoding, single_quotes=spec.redo.single_quotes)
     for its, row in zip(raw, read.to_pylist(), strict=True):
         # The undo of a table whose rows have no ROWIDs is in reverse order.
         no_rowid = {"row_id": None} if version.organization == "index" else {}
@@ -631,7 +631,7 @@ def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any,
     rows = {key: row for key, row in {**old, **net}.items() if row is not None}
     if not places:
         return rows
-    own = [one for window in spec.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
+    own = [one for window in spec.redo.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
     again: dict[Any, list[Any]] = {}
     for one in own:
         table, names = pq.read_table(one.path), [name_of(version, number) for number in version.key]

@@ -15,8 +15,9 @@ from redolake.assemble.row_accounting import check_balance
 from redolake.job.damaged_files import check_carried
 from redolake.records.batches.carry import ParkedRows
 from redolake.records.batches.manifest import RowAccount
-from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.records.batches.spec import Redo, TableTask
 from redolake.values.delivery import widest
+from redolake.values.scn import ScnRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,17 @@ class Assembly:
         return sum(balance.landed + balance.carried_in for balance in self.balances)
 
 
-def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
-    rests = [] if spec.dropped else find_resting(spark, spec.windows, spec.parked, captured)
-    carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
-    check_carried(spec, carry_in)
-    read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
+def assemble(spark: SparkSession, scns: ScnRange, redo: Redo, captured: Sequence[CapturedTable]) -> Assembly:
+    rests = [] if redo.dropped else find_resting(spark, redo.windows, redo.parked, captured)
+    carry_in = (*redo.carry_in, *(file for one in redo.parked if one not in rests for file in one.files))
+    check_carried(redo, carry_in)
+    read = assemble_batch(spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn)
     batch = with_resting(read, rests, captured)
-    return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
+    return Assembly(read, batch, rests, check_accounts(redo, batch, captured))
 
 
-def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedTable:
-    task, position = spec.tables[number], -1 if found is None else found
+def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRange) -> CapturedTable:
+    position = -1 if found is None else found
     return CapturedTable(
         number=number,
         id=task.table,
@@ -52,8 +53,8 @@ def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedT
         object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
         rows_have_rowids=all(version.organization != "index" for version in task.versions),
         position=position,
-        stop_scn=stop_scn(task, spec.scns),
-        ddl_scns=ddl_scns(task, spec.scns, position),
+        stop_scn=stop_scn(task, scns),
+        ddl_scns=ddl_scns(task, scns, position),
         no_large_objects=leaves_out_objects(task),
         plain_columns=plain_columns(task),
         delivery=widest(task.deliveries),
@@ -71,11 +72,11 @@ def leaves_out_objects(task: TableTask) -> bool:
     return left_out and not any(version.has_large_objects for version in task.versions)
 
 
-def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
+def check_accounts(redo: Redo, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
     """Return each table's row account. Raise InvariantBroken unless the rows of every table and every window add up."""
     balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
     for table, balance in zip(captured, balances, strict=True):
         check_balance(balance, table=table.id)
-    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
+    for name, account in batch.accounting.accounts(redo.windows, batch.input_counts).items():
         check_balance(account, window=name)
     return balances

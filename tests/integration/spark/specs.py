@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from redolake.apply.delta.create import create_table
 from redolake.job.snapshot import run_snapshot
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+from redolake.records.batches.spec import BatchSpec, LandedWindow, Redo, TableTask
 from redolake.records.loads import SnapshotSpec, SnapshotTask
 from redolake.values.scn import Scn
 from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -37,6 +38,9 @@ def task(folder: Path, table: TableId = TABLE, object_id: int = 100, **more: Any
     return TableTask(table=table, target=str(folder / "lake" / table.name), **{**fixed, **more})
 
 
+REDO = {field.name for field in fields(Redo)}
+
+
 def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
     start, end = windows[0].start, windows[-1].end
     name = f"{start}-{end}"
@@ -46,11 +50,10 @@ def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[T
         start=start,
         end=end,
         token="token",
-        windows=tuple(windows),
+        redo=Redo(tuple(windows), container="FREEPDB1", **{name: more.pop(name) for name in REDO & more.keys()}),
         tables=tuple(tables),
         carry_out=str(folder / "batches" / name / "carry"),
         manifest=str(folder / "batches" / name / "manifest.json"),
-        container="FREEPDB1",
         **more,
     )
 

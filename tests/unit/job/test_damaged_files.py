@@ -42,8 +42,8 @@ def of_window(folder: Path, file: str, digests: Digests) -> BatchSpec:
 
 
 READERS: dict[str, Callable[[Path, str, Digests], object]] = {
-    "the redo of a window": lambda folder, file, digests: check_redo(of_window(folder, file, digests)),
-    "carried rows": lambda folder, file, digests: check_carried(of_window(folder, file, digests), [file]),
+    "the redo of a window": lambda folder, file, digests: check_redo(of_window(folder, file, digests).redo),
+    "carried rows": lambda folder, file, digests: check_carried(of_window(folder, file, digests).redo, [file]),
     "carried rows that a person looks at": lambda folder, file, digests: read_carried([file], 3, "1.2.3", digests),
     "redo that capture reads again": lambda folder, file, digests: list(
         read_columns(Files(str(folder)), [Path(file).name], COLUMNS, {Path(file).name: digests[file]})

@@ -9,7 +9,7 @@ from redolake.records.approvals import Approval
 from redolake.records.batches.attempt import Attempt, TableWork
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
 from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, HistoryFact, RowAccount, TableResult
-from redolake.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from redolake.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, Redo, TableTask
 from redolake.records.captured import CapturedTables
 from redolake.records.closed import ClosedTable
 from redolake.records.continued import BatchPrepared
@@ -83,15 +83,10 @@ BATCH = BatchSpec(
     10,
     100,
     "token",
-    (LandedWindow("w", 10, 100, ("a", "b")),),
+    Redo((LandedWindow("w", 10, 100, ("a", "b")),), ("x",), (), (OPEN,), (DROPPED,), "PDB", digests=DIGESTS),
     (TASK,),
     "c",
     "m",
-    ("x",),
-    (OPEN,),
-    (DROPPED,),
-    "PDB",
-    digests=DIGESTS,
 )
 RESULT = BatchResult(
     "p",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
@@ -158,12 +158,42 @@ class DroppedXid:
 
 
 @dataclass(frozen=True, slots=True)
+class Redo:
+    """What transactions are assembled from: the rows of `windows`, and in `carry_in` and `parked` those of transactions that
+    were open before them."""
+
+    windows: tuple[LandedWindow, ...] = ()
+    carry_in: tuple[str, ...] = ()
+    parked: tuple[ParkedRows, ...] = ()
+    open_in: tuple[OpenTransaction, ...] = ()
+    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before the first window
+    container: str | None = None  # con_name of the rows, None for a non-CDB
+    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
+    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
+    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
+    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that a batch may read, by their paths
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """All files with rows of transactions that were open."""
+        return (*self.carry_in, *(file for one in self.parked for file in one.files))
+
+
+def gathered(body: Mapping[str, Any], name: str, part: type[Redo]) -> dict[str, Any]:
+    """Return the JSON object with the values that `part` has as one."""
+    own = {field.name for field in fields(part)} & body.keys()
+    rest = {key: value for key, value in body.items() if key not in own}
+    return {name: {key: body[key] for key in own}, **rest}
+
+
+@dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`.
+    """Apply the transactions that commit in [start, end) to tables.
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 13
+    FORMAT: ClassVar[int] = 14
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -171,26 +201,21 @@ class BatchSpec:
     start: int
     end: int
     token: str
-    windows: tuple[LandedWindow, ...]
+    redo: Redo
     tables: tuple[TableTask, ...]
     carry_out: str  # folder
     manifest: str  # file, written last
-    carry_in: tuple[str, ...] = ()
-    open_in: tuple[OpenTransaction, ...] = ()
-    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
-    container: str | None = None  # con_name of the rows, None for a non-CDB
-    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
-    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
-    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
-    parked: tuple[ParkedRows, ...] = ()
     parallel_tables: int = 2
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
-    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
-    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it may read, by their paths
     changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied
+
+    @classmethod
+    def of_older(cls, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object of an older format in today's form: the parts of `redo` stood beside it up to format 13."""
+        return gathered(body, "redo", Redo)
 
     @property
     def scns(self) -> ScnRange:

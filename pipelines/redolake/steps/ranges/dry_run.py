@@ -79,13 +79,13 @@ def plan_of(spec: BatchSpec, windows: Sequence[WindowManifest], start: RangeEnd,
     return BackfillPlan(
         start=start,
         end=end,
-        windows=len(spec.windows),
+        windows=len(spec.redo.windows),
         logs=len({log for window in windows for log in window.logs}),
         rows=sum(sum(table.changes.values()) for table in tables),
         reads_from=spec.start,
-        read_bytes=sum(digest.bytes for digest in spec.digests.values()),
-        open_transactions=len(spec.open_in),
-        open_rows=sum(transaction.rows for transaction in spec.open_in),
+        read_bytes=sum(digest.bytes for digest in spec.redo.digests.values()),
+        open_transactions=len(spec.redo.open_in),
+        open_rows=sum(transaction.rows for transaction in spec.redo.open_in),
         tables=tables,
     )
 

@@ -113,7 +113,7 @@ def cut_transactions(
     beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
 ) -> Iterator[Finding]:
     """Yield the first transaction that commits in the range, and whose changes from before the windows are not known."""
-    known = {(one.con_id, one.xid) for one in spec.open_in}
+    known = {(one.con_id, one.xid) for one in spec.redo.open_in}
     found = [one for one in find_committed(beside, windows, scns) if one.begun is not None or one.name not in known]
     cut = next((one for one in found if one.begun is None), None)
     if cut is None:
