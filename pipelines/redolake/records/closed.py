@@ -13,7 +13,7 @@ class ClosedTable(RowCounts):
 
     `windows` cover the gap without a hole, and `logs` archived logs of all redo threads contain them. `changes` rows of redo
     touch `keys` keys; the rows with these keys were read AS OF the SCNs of `scns`, the table's positions then, merged in
-    `delta_versions`, and compared as equal.
+    `delta_versions`, and compared as equal. Of both the last ones are named.
     """
 
     gap: str

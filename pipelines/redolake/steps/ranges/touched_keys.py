@@ -42,7 +42,6 @@ READ = (
     "table_name", "object_id", "sql_redo",
 )  # fmt: skip
 BOUNDS = ("con_id", "xid", "scn", "operation_code")
-KEYS_AT_ONCE = 50_000  # of one commit
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
 NONE_KNOWN = "0.0.0"
 DAMAGED = (
@@ -115,11 +114,10 @@ class TouchedTable:
     def key_names(self) -> tuple[str, ...]:
         return tuple(self.version.column(number).name for number in self.version.key)
 
-    def parts(self) -> Iterator[list[dict[str, str]]]:
-        """Yield the keys by column name, in parts that are read again at once."""
-        keys = sorted(self.keys)
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            yield [dict(zip(self.key_names, key, strict=True)) for key in keys[start : start + KEYS_AT_ONCE]]
+    @property
+    def named_keys(self) -> list[dict[str, str]]:
+        """The keys by column name."""
+        return [dict(zip(self.key_names, key, strict=True)) for key in sorted(self.keys)]
 
     def refuse(self, why: str) -> None:
         self.why_not = self.why_not or why
