@@ -15,7 +15,7 @@ from redolake.assemble.row_accounting import check_balance
 from redolake.job.damaged_files import check_carried
 from redolake.records.batches.carry import ParkedRows
 from redolake.records.batches.manifest import RowAccount
-from redolake.records.batches.spec import Redo, TableTask
+from redolake.records.batches.spec import Course, Redo, TableTask
 from redolake.values.delivery import widest
 from redolake.values.scn import ScnRange
 
@@ -45,31 +45,31 @@ def assemble(spark: SparkSession, scns: ScnRange, redo: Redo, captured: Sequence
 
 
 def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRange) -> CapturedTable:
-    position = -1 if found is None else found
+    course, position = task.course, -1 if found is None else found
     return CapturedTable(
         number=number,
         id=task.table,
-        names=task.names,
-        object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
-        rows_have_rowids=all(version.organization != "index" for version in task.versions),
+        names=course.names,
+        object_ids=tuple(sorted({i for version in course.versions for i in version.object_ids})),
+        rows_have_rowids=all(version.organization != "index" for version in course.versions),
         position=position,
         stop_scn=stop_scn(task, scns),
         ddl_scns=ddl_scns(task, scns, position),
-        no_large_objects=leaves_out_objects(task),
-        plain_columns=plain_columns(task),
-        delivery=widest(task.deliveries),
+        no_large_objects=leaves_out_objects(course),
+        plain_columns=plain_columns(course),
+        delivery=widest(course.deliveries),
     )
 
 
-def plain_columns(task: TableTask) -> tuple[str, ...]:
-    names = {column.name for version in task.versions for column in version.columns if version.hides_rowids}
-    return tuple(sorted(names - {name for version in task.versions for name in version.large_columns}))
+def plain_columns(course: Course) -> tuple[str, ...]:
+    names = {column.name for version in course.versions for column in version.columns if version.hides_rowids}
+    return tuple(sorted(names - {name for version in course.versions for name in version.large_columns}))
 
 
-def leaves_out_objects(task: TableTask) -> bool:
+def leaves_out_objects(course: Course) -> bool:
     """Return whether columns are left out, and none of the others is one that redo of a large object can concern."""
-    left_out = any(version.left_out for version in task.versions)
-    return left_out and not any(version.has_large_objects for version in task.versions)
+    left_out = any(version.left_out for version in course.versions)
+    return left_out and not any(version.has_large_objects for version in course.versions)
 
 
 def check_accounts(redo: Redo, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:

@@ -48,7 +48,7 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        failed = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
+        failed = held_error(task.table, task.target, surprise, task.course.latest.mapping)
         return replace(result, state="held", complete_to=spec.start - 1, error=failed)
     apart = {"filtered": written.filtered, "quarantined": written.unread}
     balance = replace(result.balance, applied=result.balance.applied - sum(apart.values()), **apart)

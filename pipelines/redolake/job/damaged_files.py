@@ -96,6 +96,6 @@ def own_files(redo: Redo, task: TableTask, position: int) -> Iterator[tuple[int,
         for one in window.reread:
             if one.table == task.table and window.end - 1 > position:
                 yield window.start, [file for file in (one.path, one.before) if file is not None]
-    for whole in task.whole:
+    for whole in task.course.whole:
         if whole.scn > position:
             yield min(whole.ddl), [whole.path]

@@ -308,7 +308,8 @@ def build_tasks(
         task = replace(task, settles_at=settles, history_at_least=histories.get(entry.table))
         if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
             task = replace(task, quarantine=replace(task.quarantine, may_write=False))
-        tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
+        known_from = columns_known_from(context, past.known[0], windows, carried)
+        tasks.append(replace(task, course=replace(task.course, known_from=known_from)))
     return tuple(tasks)
 
 

@@ -12,7 +12,7 @@ from redolake.apply.commit_ranges import ddl_scns, known_versions, plan_commit_r
 from redolake.apply.delta.merge import NO_ROW, merge_sql
 from redolake.apply.target import KeyRange, NetColumns, TargetColumn
 from redolake.errors import InvariantBroken, SchemaConflict
-from redolake.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, HoldAt, TableTask, WholeFile
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
@@ -31,7 +31,9 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
     versions = [version(0, ID), *(version(scn, *((ID, A), (ID,))[n % 2]) for n, scn in enumerate(ddl))]
     kinds = ("add_column", "drop_column")
     steps = tuple(ColumnChange(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
-    return TableTask(T, "/lake/t", "p/S.T/1", tuple(versions), ddl=steps, hold=None if hold is None else HoldAt(hold, {}))
+    return TableTask(
+        T, "/lake/t", "p/S.T/1", Course(tuple(versions), ddl=steps), hold=None if hold is None else HoldAt(hold, {})
+    )
 
 
 def ranges_of(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
@@ -44,7 +46,7 @@ def read_again(*ddl: int, files: dict[int, tuple[int, ...]], hold: int | None = 
     made = task(*ddl, hold=hold)
     steps = tuple(replace(s, kind="remove_rows") if any(s.scn in of for of in files.values()) else s for s in made.ddl)
     whole = tuple(WholeFile(scn, f"/{scn}", of) for scn, of in files.items())
-    return replace(made, ddl=steps, whole=whole)
+    return replace(made, course=replace(made.course, ddl=steps, whole=whole))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_a_range_is_decoded_under_just_the_versions_between_those_of_its_oldest_
     made, scns = task(*ddl), (min(changed_at), max(changed_at))
     last_range = plan_commit_ranges(made, BATCH, -1)[-1]
 
-    found = tuple(version for version, _ in known_versions(made, last_range, scns))
+    found = tuple(version for version, _ in known_versions(made.course, last_range, scns))
 
     def of(scn: int) -> TableVersion:
         return [version for version in made.versions if version.from_scn <= scn][-1]

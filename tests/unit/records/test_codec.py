@@ -168,9 +168,10 @@ def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(recor
         decode_spec(json.dumps({**older, "format": format_of(type(record))}), "spec.json")
 
 
-def test_the_redo_of_an_older_spec_is_put_together() -> None:
+def test_the_parts_of_an_older_spec_are_put_together() -> None:
     body = to_body(BATCH)
-    beside = {**{name: value for name, value in body.items() if name != "redo"}, **body["redo"]}
+    tables = [{**{name: value for name, value in one.items() if name != "course"}, **one["course"]} for one in body["tables"]]
+    beside = {**{name: value for name, value in body.items() if name != "redo"}, **body["redo"], "tables": tables}
 
     assert decode_spec(json.dumps({**beside, "format": 13}), "spec.json") == BATCH
     with pytest.raises(FormatTooNew, match="carry_in"):

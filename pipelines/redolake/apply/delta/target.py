@@ -58,13 +58,13 @@ class DeltaTarget(DeltaTable):
         set_back.check_not_set_back(task, start, self.position, self.log)
 
     def check_columns(self, version: TableVersion, task: TableTask, translation: Translation) -> None:
-        check_columns(with_lake_names(version, task.options), task.rules, self.columns, translation)
+        check_columns(with_lake_names(version, task.options), task.course.rules, self.columns, translation)
 
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
         assert self.log is not None
         check_readers(self.log, task.options.readers, task.table)
         check_layout(self, task.table, task.options)
-        check_writable(self, task.table, task.versions[-1].key_kind)
+        check_writable(self, task.table, task.course.latest.key_kind)
         write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms_of(context, task))
         settle(self, task.table, task.options, context.metadata, context.may_commit)
 
@@ -110,7 +110,7 @@ def terms_of(context: ApplyContext, task: TableTask, *, later: bool = False) -> 
 
 
 def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
-    return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
+    return Owner.of(task.app_id, context.origin, task.course.latest.object_id)
 
 
 def rows_of(commit: Mapping[str, Any]) -> RowCounts:

@@ -94,7 +94,7 @@ def objections_to_logs(
 ) -> Iterator[Finding]:
     """Yield why a batch over windows mined now would not be right."""
     for task in spec.tables:
-        if any(delivery.rereads for delivery in task.deliveries):
+        if any(delivery.rereads for delivery in task.course.deliveries):
             what = "its values are read again AS OF the ends of windows, which the database no longer shows"
             yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
     yield from cut_transactions(beside, spec, windows, scns)
