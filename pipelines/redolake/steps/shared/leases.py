@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
+from redolake.config import Pipeline
 from redolake.context import Run, held_lease, now, owner, take_lease
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Lease, Ledger
@@ -126,7 +127,7 @@ def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
 @contextmanager
 def apply_lease_renewed(pipeline: Pipeline) -> Iterator[LeaseRenewer]:
     """Hold the apply lease, however long the block runs: its `check` raises once another writer has taken it."""
-    with open_context(pipeline) as own, renewed(own, take_apply_lease(own)) as lease:  # another thread renews with this ledger
+    with Run(pipeline) as own, renewed(own, take_apply_lease(own)) as lease:
         yield lease
 
 
