@@ -137,11 +137,11 @@ def rows_without_transaction(
     cut = [one for one in find_committed(beside, windows, scns) if one.begun is None or one.begun < scns.start]
     if not cut:
         return
-    known = dict[Xid, int](((one.con_id, one.xid), int(one.start_scn)) for one in spec.open_in)
+    known = dict[Xid, int](((one.con_id, one.xid), int(one.start_scn)) for one in spec.redo.open_in)
     since = min(known.get(one.name, int(spec.start) if one.begun is None else one.begun) for one in cut)
     older = context.landing.windows.after(ChainPosition(spec.resetlogs_id, Scn(since)))
     there = [one for one in older if one.start < scns.start and not any(missing_files(context, [one]))]
-    into = TouchedRows({task.table: TouchedTable(task.versions[0]) for task in spec.tables}, object_ids(context, {}))
+    into = TouchedRows({task.table: TouchedTable(task.course.versions[0]) for task in spec.tables}, object_ids(context, {}))
     without_transaction(context.landing, there, into, int(scns.start))
     for table, found in into.tables.items():
         if found.why_not:
