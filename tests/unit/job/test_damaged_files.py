@@ -103,7 +103,7 @@ def test_a_table_is_held_before_damaged_rows_of_its_own_and_the_others_are_not(t
 def test_a_table_is_held_before_the_ddl_whose_rows_are_damaged(tmp_path: Path) -> None:
     file, digests = landed(tmp_path)
     Path(file).unlink()
-    mine = replace(task(tmp_path), whole=(WholeFile(19, file, (14, 16)),))
+    mine = task(tmp_path, whole=(WholeFile(19, file, (14, 16)),))
     spec = batch_spec(tmp_path, [LandedWindow("w", 10, 20, ())], [mine], digests=digests)
 
     (held,) = with_damage_held(spec, [5]).tables
