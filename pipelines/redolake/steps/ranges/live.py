@@ -210,7 +210,7 @@ def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
         return f"its columns in the range are not known: {then.conflict.what}"
     named = partial(mined_names, context, windows=one.windows, carried=(), readings=readings)
     task = table_task(context, then, "", "", names=named)
-    return TouchedTable(now, task.versions, task.mined_names)
+    return TouchedTable(now, task.course.versions, task.course.mined_names)
 
 
 def read_beginnings(
