@@ -33,7 +33,7 @@ from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, m
 from redolake.steps.ranges.touched_keys import (
     TouchedRows,
     TouchedTable,
-    Xid,
+    read_beginnings,
     read_ends,
     read_window,
     refuse_older,
@@ -77,7 +77,8 @@ class GapClosing:
             return plain_lines((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
         logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
         reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
-        return plain_lines((head, "" if self.executed else reads, *map(str, self.tables)))
+        tables = (line for table in self.tables for line in table.lines)
+        return plain_lines((head, "" if self.executed else reads, *tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,21 +284,12 @@ def later_windows(landing: Landing, gap: DeclaredGap) -> Iterator[WindowManifest
 
 def read_dropped(task: Task, touched: TouchedRows) -> None:
     """Read the rows from before the gap of transactions that were open at its start: the gap has dropped them."""
-    gap, landing = task.gap, task.context.landing
-    if not gap.dropped:
-        return
-    first = ChainPosition(gap.start.resetlogs_id, min(one.start_scn for one in gap.dropped))
-    windows = [w for w in landing.windows.after(first) if w.end_position <= gap.start.chain_position]
-    reached = first.scn
-    for window in windows:
-        reached = window.end if window.start <= reached else reached
-    if not windows or reached < gap.start.scn:
+    names, gap = {(one.con_id, one.xid) for one in task.gap.dropped}, task.gap
+    since = min((one.start_scn for one in gap.dropped), default=None)
+    left, _ = read_beginnings(task.context, gap.start.chain_position, names, touched, since)
+    if left:
         for one in touched.tables.values():
-            one.refuse(f"the windows since SCN {first.scn} are gone, in which transactions open at the gap's start began")
-        return
-    names: set[Xid] = {(one.con_id, one.xid) for one in gap.dropped}
-    for window in windows:
-        read_window(task.context, landing, window, touched, names)
+            one.refuse(f"the windows since SCN {since} are gone, in which transactions open at the gap's start began")
 
 
 # --- The tables -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ OF a later SCN, are all that a table lacks that was applied without the range: i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -29,12 +29,13 @@ from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
+from redolake.steps.ranges.replay import missing_files
 from redolake.values.canonical import hash_plan
 from redolake.values.delivery import NullableKey, delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
-from redolake.values.scn import ScnRange
+from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 READ = (
@@ -209,6 +210,29 @@ def read_window(
     if wanted is None:
         for ddl in window.ddl:
             add_ddl(into, ddl)
+
+
+def read_beginnings(
+    context: PipelineContext, start: ChainPosition, names: Collection[Xid], into: TouchedRows, since: int | None = None
+) -> tuple[frozenset[Xid], Sequence[WindowManifest]]:
+    """Add what transactions changed before a range, from the windows of the chain before it, back to where each of them began,
+    or all by an SCN. Return those whose beginning is not there any more, and the windows."""
+    sought, reached, before = set(names), start.scn, ScnRange(Scn(0), Scn(start.scn))
+    found = list[tuple[WindowManifest, frozenset[Xid]]]()
+    for window in reversed(context.landing.windows.after()):
+        if window.start >= start.scn or window.resetlogs_id != start.resetlogs_id:
+            continue
+        if not sought or window.end < reached or any(missing_files(context, [window])):
+            break
+        found.insert(0, (window, frozenset(sought)))
+        bounds = bounds_of(context.landing, window)
+        sought -= {name for scn, code, name in bounds if code == Operation.START and scn in before}
+        reached = int(window.start)
+        if since is not None and reached <= since:
+            sought.clear()
+    for window, only in found:
+        read_window(context, context.landing, window, into, only, before)
+    return frozenset(sought), [window for window, _ in found]
 
 
 def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
