@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
 from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
@@ -190,7 +191,7 @@ def test_a_ddl_that_is_older_than_the_tables_snapshot_does_not_keep_its_gap_open
     shop.run_sql("INSERT INTO parts VALUES (3, 3)")
     shop.switch_logs()
     with pytest.raises(RedoLost):
-        steps.plan_next_window(pipeline, shop.params)
+        steps.plan_next_window(Run(pipeline, shop.params))
     why: dict[str, Any] = {"reason": "gone", "by": "test", "source": shop.params, "spark": spark}
     steps.recover_redo_loss(pipeline, "gap", **why)
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)

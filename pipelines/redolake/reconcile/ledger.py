@@ -48,10 +48,34 @@ DROP = "drop transaction"
 BATCHES_AT_ONCE = 100  # in memory, each with what it did to all tables
 
 
+def reconcile_once(context: PipelineContext) -> None:
+    """Do what `reconcile_ledger` does, unless it was done in this turn and nobody else has held a lease since: then record only
+    the windows that have landed meanwhile."""
+    if context.leases_seen:
+        record_landed(context)
+    else:
+        reconcile_ledger(context)
+
+
 @crash.writer
 def reconcile_ledger(context: PipelineContext) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
+    seen = context.ledger.lease_tokens()  # first: who takes one meanwhile is somebody else
+    position = record_landed(context)
+    reconcile_approvals(context)  # first: versions are derived as people approved
+    rebuild_tables(context)
+    reconcile_batches(context)
+    reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
+    reconcile_drops(context)
+    check_positions(context, position)
+    context.leases_seen.clear()
+    context.leases_seen.update(seen)
+
+
+@crash.writer
+def record_landed(context: PipelineContext) -> Position | None:
+    """Record the windows that the ledger does not know, and return where the chain ends."""
     if news := unknown_windows(context):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(context.landing.windows.each(news))
@@ -59,12 +83,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
     position = landed_position(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)
-    reconcile_approvals(context)  # first: versions are derived as people approved
-    rebuild_tables(context)
-    reconcile_batches(context)
-    reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
-    reconcile_drops(context)
-    check_positions(context, position)
+    return position
 
 
 def check_positions(context: PipelineContext, position: Position | None) -> None:

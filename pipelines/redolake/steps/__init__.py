@@ -4,6 +4,8 @@ A step opens ledger, landing and source, calls the decisions, and records the ou
 exported here.
 """
 
+from redolake.context import Run
+from redolake.context.spark import open_spark
 from redolake.steps.apply.batch import approve_ddl, look_up_held, prepare_batch, record_batch, resume_tables
 from redolake.steps.apply.transactions import drop_transaction, list_transactions, look_up_transaction
 from redolake.steps.capture.receive import receive_next_window
@@ -38,7 +40,7 @@ from redolake.steps.setup.setup_sql import write_setup_sql
 from redolake.steps.shared.decisions import record_rejection
 from redolake.steps.shared.folders import find_shared
 from redolake.steps.shared.matched_tables import joined_tables
-from redolake.steps.shared.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
+from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job
 from redolake.steps.shared.status import list_windows, read_complete_to, read_status
 from redolake.steps.shared.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 from redolake.steps.shown.column_lineage import read_column_lineage
@@ -69,6 +71,7 @@ __all__ = [
     "LiveBackfill",
     "LogsToRead",
     "ReadAgain",
+    "Run",
     "SwappedTable",
     "approve_ddl",
     "backfill_live",

@@ -203,7 +203,7 @@ def read_columns(
     dictionary = replace(one.dictionary, columns=kept)
     parts = without_filtered(one, conditions)
     rowid = version.key_kind == "rowid"
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
+    return read_rows(context, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
 
 
 def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.context.spark import opened_spark
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
 from redolake.land import layout
@@ -44,7 +45,6 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
 from redolake.values.scn import ChainPosition, Scn, ScnRange

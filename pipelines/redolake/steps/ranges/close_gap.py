@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
+from redolake.context import PipelineContext, Report, Run, now, open_pipeline_source, owner, silent
 from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -43,7 +43,6 @@ from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.values.utc import beside
@@ -123,7 +122,7 @@ def close_gap(
     """
     if execute:
         check_reason("closing a gap", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline, source, spark, report, opens=opens) as context:
         reconcile_ledger(context)
         found = find_gap(context, gap)
         ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
@@ -138,9 +137,8 @@ def close_gap(
         to_mine.check()
         mine_range(task.mining)
         touched = read_touched(task, chosen)
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            why = {"reason": reason.strip(), "by": by or owner()}
-            done = tuple(close_table(task, entry, touched, opened, **why) for entry in chosen)
+        why = {"reason": reason.strip(), "by": by or owner()}
+        done = tuple(close_table(task, entry, touched, **why) for entry in chosen)
         reconcile_ledger(context)
         is_done = not any(lacking(context, found, None))
         windows = task.side.windows.after()
@@ -295,7 +293,7 @@ def read_dropped(task: Task, touched: TouchedRows) -> None:
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def close_table(task: Task, entry: TableEntry, touched: TouchedRows, spark: Spark, *, reason: str, by: str) -> ReadAgain:
+def close_table(task: Task, entry: TableEntry, touched: TouchedRows, *, reason: str, by: str) -> ReadAgain:
     """Read the table's touched rows again, and record that it lacks nothing any more."""
     planned = planned_table(task.context, task.gap, entry)
     one = touched.tables.get(entry.table)
@@ -314,7 +312,7 @@ def close_table(task: Task, entry: TableEntry, touched: TouchedRows, spark: Spar
     asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys), reason=reason, by=by)
     if problem:
         return asked
-    done = read_again(task.context.pipeline, asked, one.named_keys, task.mining.source, spark, task.report, up_to)
+    done = read_again(task.context, asked, one.named_keys, up_to)
     if done.equal:
         task.context.landing.closings.record_closed(closed_table(task, entry, done))
     return done

@@ -14,10 +14,10 @@ from typing import Any
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
+from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_session import spark_when_needed
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be
 
@@ -68,7 +68,8 @@ def prune_histories(
     found, limit = list[ShorterHistory](), limit_of(kept)
     with (
         spark_when_needed(pipeline, spark) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        open_context(pipeline) as context,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         for table, (path, target) in paths.items():
             session = opened.session()

@@ -17,6 +17,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents
@@ -42,7 +43,6 @@ from redolake.steps.ranges.replay import Destination, refuse
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.values.utc import beside
@@ -205,7 +205,7 @@ def run_rebuild(
             if logs is not None:
                 work.apply_logs(logs)
             work.bring_to(context, found.to_scn)
-        with apply_lease_renewed(pipeline) as writer, open_context(pipeline) as context:
+        with open_context(pipeline) as context, apply_lease_renewed(context) as writer:
             reconcile_ledger(context)
             (now_there,) = with_contents(context, [table])
             work.bring_to(context, int(now_there.position.scn))

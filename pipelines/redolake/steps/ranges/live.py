@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context import PipelineContext, Report, Run, owner, silent
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -38,7 +38,6 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_beginnings, read_window, why_not_by_key
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
@@ -102,7 +101,7 @@ def backfill_live(
     """
     if execute:
         check_reason("a backfill into live tables", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline, source, spark, report, opens=opens) as context:
         reconcile_ledger(context)
         chosen = named_tables(context, tables)
         manifests = context.landing.windows.after()
@@ -122,9 +121,7 @@ def backfill_live(
         found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
         if not execute:
             return found
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            again = partial(read_again, pipeline, source=source, spark=opened, report=report)
-            done = tuple(fill_table(table, rows.touched, again) for table in found.tables)
+        done = tuple(fill_table(context, table, rows.touched) for table in found.tables)
         reconcile_ledger(context)
         return replace(found, tables=done, executed=True)
 
@@ -145,13 +142,13 @@ def planned_tables(one: OldRange, rows: FoundRows, asked: ReadAgain) -> tuple[Re
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def fill_table(one: ReadAgain, touched: TouchedRows, again: Callable[..., ReadAgain]) -> ReadAgain:
+def fill_table(run: Run, one: ReadAgain, touched: TouchedRows) -> ReadAgain:
     """Read the table's rows again. An error of this table alone leaves it as it is, and the others are filled."""
     found = touched.tables.get(TableId.parse(one.table))
     if one.why_not or found is None:
         return one
     try:
-        return again(one, found.named_keys)
+        return read_again(run, one, found.named_keys)
     except RedolakeError as error:
         if isinstance(error, Transient) or "table" not in error.where:
             raise

@@ -87,7 +87,7 @@ def mine_logs(planned: PlannedLogs) -> PipelineContext:
     """Mine the range, and return the context in which its windows are those of the landing."""
     mine_range(planned.task)
     context = planned.task.context
-    return replace(context, landing=context.landing.with_chain_of(planned.task.side))
+    return context.with_landing(context.landing.with_chain_of(planned.task.side))
 
 
 def objections_to_logs(

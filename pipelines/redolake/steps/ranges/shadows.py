@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, read_result, read_spec, silent
+from redolake.context import PipelineContext, Report, Run, open_context, read_result, read_spec, silent
 from redolake.errors import ConfigurationError, Finding, Terminal, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -47,7 +47,7 @@ from redolake.steps.ranges.replay import (
 )
 from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
+from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.values.delivery import is_in_redo
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
@@ -345,6 +345,5 @@ def run_backfill(
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)
-    with opened_spark(pipeline, spark) as session:
-        run_spark_job(pipeline, prepared.batch, session, report)
+    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
     return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))

@@ -15,6 +15,7 @@ from typing import Any
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
@@ -34,7 +35,6 @@ from redolake.steps.ranges.replay import Destination, shadow_folder
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table, named_tables
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -229,7 +229,7 @@ def swap_table(
     with (
         open_context(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         reconcile_ledger(context)
         table = named_table(context, table_name)

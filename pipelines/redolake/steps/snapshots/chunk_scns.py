@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from redolake.context import PipelineContext, open_pipeline_source
+from redolake.context import PipelineContext
 from redolake.errors import (
     ChunksNeedOneScn,
     RedolakeError,
@@ -66,7 +66,7 @@ def check_several_scns(context: PipelineContext, task: ReadTask, found: Dictiona
 def choose_scn(context: PipelineContext, task: ReadTask, found: DictionaryTable) -> int:
     """Return the current SCN, at which the table is still as it was when the snapshot began."""
     table, pipeline = task.table, context.pipeline
-    with open_pipeline_source(pipeline, task.source) as oracle:
+    with context.connect() as oracle:
         check_followed(context, read_redo_facts(oracle))
         handover, tables = read_handover_and_tables(oracle, [table], pipeline.source.container, pipeline.renamed)
         present = chosen_columns(pipeline, tables).get(table)
