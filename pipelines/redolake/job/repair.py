@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.target import Merged
 from redolake.apply.verify.compare import compare
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.apply.verify.repair import RepairTask, hash_keys, keys_in_oracle, repair
@@ -16,11 +15,12 @@ from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.lakes import LakePlace
 from redolake.records.proofs import FoundRow
+from redolake.values.terms import RowCounts
 
 
 def repair_rows(
     spark: SparkSession, task: RepairTask, lake: LakePlace | None, may_commit: Callable[[], None]
-) -> tuple[int, Merged, Comparison]:
+) -> tuple[int, RowCounts, Comparison]:
     """Return the version that the commit has made, its counts, and the comparison of the rows after it. `may_commit` raises
     when another writer holds the lease."""
     check_lake(lake)

@@ -41,6 +41,7 @@ from redolake.values.parts import in_parts
 from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
+from redolake.values.terms import ChangeCounts
 
 log = logging.getLogger(__name__)
 
@@ -391,17 +392,16 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
             },
             "read_to": result.read_to,
         },
-        changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},
+        changes={t.table: Changes(t.ddl, **t.counts) for t in result.tables},
         at=None if result.applied_at is None else datetime.fromisoformat(result.applied_at),
     )
 
 
 def changes_to_json(done: TableResult) -> dict[str, Any]:
     """Return what `redolake stats` shows of a table in a batch, beside its row account."""
-    changed = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
     times = {"first_commit_at": done.first_commit_at, "last_commit_at": done.last_commit_at}
-    some = {name: count for name, count in (("masked", done.masked), ("nulled", done.nulled)) if count}
-    return {"state": done.state, **changed, **some, "ddl": dict(done.ddl), **times}
+    some = {name: count for name, count in ChangeCounts.sums([done]).items() if count}
+    return {"state": done.state, **done.counts, **some, "ddl": dict(done.ddl), **times}
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redolake.values.terms import RowCounts
+
 
 @dataclass(frozen=True, slots=True)
-class ClosedTable:
+class ClosedTable(RowCounts):
     """The proof that a table lacks nothing of a gap any more, as long as it has the contents of the snapshot `snapshot_scn`.
 
     `windows` cover the gap without a hole, and `logs` archived logs of all redo threads contain them. `changes` rows of redo
@@ -21,9 +23,6 @@ class ClosedTable:
     logs: int
     changes: int
     keys: int
-    inserted: int
-    updated: int
-    deleted: int
     scns: tuple[int, ...]
     delta_versions: tuple[int, ...]
     reason: str

@@ -37,6 +37,7 @@ from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId
+from redolake.values.terms import REPORTED, ChangeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +54,13 @@ class PreparedBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedTable:
-    """What a batch did to a table: rows that were written, changes that the filter left out or that went to quarantine, changes
-    of masked columns, and values that are NULL by rule."""
+class AppliedTable(ChangeCounts):
+    """What a batch reports of a table: a count for each of REPORTED."""
 
     state: str
     complete_to_scn: int | None
-    inserted: int
-    updated: int
-    deleted: int
     filtered: int = 0
     quarantined: int = 0
-    masked: int = 0
-    nulled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +122,8 @@ def record_batch(context: Run, batch: str) -> RecordedBatch:
 
 
 def applied_table(done: TableResult) -> AppliedTable:
-    written, account = (done.inserted, done.updated, done.deleted), done.balance
-    return AppliedTable(done.state, done.complete_to, *written, account.filtered, account.quarantined, done.masked, done.nulled)
+    counts = {term.name: getattr(done.balance if term.counts == "read" else done, term.name) for term in REPORTED}
+    return AppliedTable(done.state, done.complete_to, **counts)
 
 
 def check_goes_on(context: Run, result: BatchResult, name: str) -> None:

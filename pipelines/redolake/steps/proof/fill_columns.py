@@ -41,7 +41,7 @@ from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.shown_facts import expected_rows
-from redolake.values.delivery import Plain, delivery_of
+from redolake.values.delivery import delivery_of, is_named_in_redo
 from redolake.values.joined_columns import Joins, find_joins, names_of, version_to_read
 from redolake.values.scn import Scn
 from redolake.values.table import TableId, TableVersion
@@ -138,7 +138,7 @@ def why_not(has: TableVersion, wanted: TableVersion, joins: Joins) -> str:
         return joins.why_not
     if not joins.all:
         return "it has every column that pipelines.yml wants"
-    if not isinstance(delivery_of(has), Plain) or not isinstance(delivery_of(wanted), Plain) or not key_of(wanted):
+    if not is_named_in_redo(map(delivery_of, (has, wanted))) or not key_of(wanted):
         return "its changes are not each in one row of the redo with the row's key (large objects, types that are read again)"
     places = {column.name: column.segment_id for column in has.ignored if column.name in has.left_out}
     known = {column.id for column in has.columns}

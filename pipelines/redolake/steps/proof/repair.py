@@ -42,6 +42,7 @@ from redolake.values.canonical import WHOLE_HASH, HashPlan
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import ChainPosition, Scn
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 from redolake.values.utc import beside
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ Keys = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAgain:
+class ReadAgain(RowCounts):
     """Rows of a table that are read again AS OF `applied_scn`, its position, because of `cause`; then what became of them.
 
     `changes` rows of redo name the `rows`, if a range of redo does; those of `unknown` changes are not known, the first
@@ -80,9 +81,6 @@ class ReadAgain:
     columns: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     equal: bool = False
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     delta_version: int | None = None
     released: bool = False
     off_quarantine: tuple[str, ...] = ()
@@ -104,10 +102,9 @@ class ReadAgain:
             what += f", in Delta version {self.delta_version}"
         if self.columns or not is_done:
             return one_line(what)
-        counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
         listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
         end = listed + ("; the table is not held any more" if self.released else "")
-        return one_line(f"{what}: {counts}; {self.why_not or 'they are equal now'}{end}")
+        return one_line(f"{what}: {self.counts_text}; {self.why_not or 'they are equal now'}{end}")
 
     @property
     def what(self) -> str:
@@ -336,9 +333,6 @@ class Work:
             cause=chosen.cause,
             why_not="" if again.equal else STILL_DIFFER,
             equal=again.equal,
-            inserted=merged.inserted,
-            updated=merged.updated,
-            deleted=merged.deleted,
             delta_version=version,
             released=released,
             off_quarantine=right,
@@ -346,6 +340,7 @@ class Work:
             source_bytes_read=one.cost.source_bytes,
             lake_bytes_read=again.bytes or 0,
             samples=again.samples,
+            **merged.counts,
         )
 
     def release(self, chosen: Chosen) -> bool:

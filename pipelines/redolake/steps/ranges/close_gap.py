@@ -365,12 +365,10 @@ def closed_table(task: Task, entry: TableEntry, done: ReadAgain) -> ClosedTable:
         logs=len({log for window in windows for log in window.logs}),
         changes=done.changes,
         keys=done.rows or 0,
-        inserted=done.inserted,
-        updated=done.updated,
-        deleted=done.deleted,
         scns=() if version is None or done.applied_scn is None else (done.applied_scn,),
         delta_versions=() if version is None else (version,),
         reason=done.reason,
         by=done.by,
         at=now().isoformat(timespec="seconds"),
+        **done.counts,
     )

@@ -106,7 +106,7 @@ class LeaseRenewer:
 
 @contextmanager
 def renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
-    """Renew a lease while the block runs, and give it back."""
+    """Renew a lease while the block runs, and give it back. Another thread renews it, with a ledger of its own."""
     renewer = LeaseRenewer(context.ledger.again(), lease, lambda: None)
     try:
         yield renewer
