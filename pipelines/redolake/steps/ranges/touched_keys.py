@@ -163,14 +163,21 @@ class TouchedRows:
         table = self.ids.get(number) if isinstance(number, int) else None
         return table or self.names.get((str(row["seg_owner"]), str(row["table_name"])))
 
-    def own_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the changes that may be of the tables, and the ends of transactions."""
+    def own_rows(self, batch: pa.RecordBatch, only: frozenset[Xid] | None) -> pa.RecordBatch:
+        """Return the changes that may be of the tables, and the ends of transactions. With `only`, those that may be of these
+        transactions."""
         code = batch["operation_code"]
         by_id = pc.is_in(batch["object_id"], pa.array([number for number, table in self.ids.items() if table in self.tables]))
         by_name = pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in self.names}), pa.string()))
         changes = pc.is_in(code, pa.array([*CHANGES, *OPAQUE], pa.int32()))
         ends = pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32()))
-        return batch.filter(pc.or_(ends, pc.and_(changes, pc.or_(by_id, by_name))))
+        own = pc.or_(ends, pc.and_(changes, pc.or_(by_id, by_name)))
+        if only is not None:
+            named = pa.array(sorted({name for _, name in only}), pa.string())
+            unknown = pc.or_(pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE), pc.equal(batch["xid"], NO_XID))
+            by_xid = pc.or_(pc.is_in(batch["xid"], named), pc.is_in(batch["pxid"], named))
+            own = pc.and_(own, pc.or_(pc.fill_null(unknown, True), by_xid))
+        return batch.filter(own)
 
 
 def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
@@ -204,7 +211,7 @@ def read_window(
     wanted = None if only is None else frozenset(only)
     found = list[dict[str, object]]()
     for batch in columns_of(landing, window, READ):
-        found += into.own_rows(batch).to_pylist()
+        found += into.own_rows(batch, wanted).to_pylist()
     if scns is not None:
         found = [row for row in found if int(str(row["scn"])) in scns]
     found.sort(key=lambda row: (row["scn"], row["operation_code"] in TRANSACTION_ENDS))
@@ -247,18 +254,6 @@ def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str])
     paths = [layout.in_window(window.name, name) for name in window.files]
     digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
     return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
-
-
-def without_transaction(landing: Landing, windows: Iterable[WindowManifest], into: TouchedRows, before: int) -> None:
-    """Refuse the tables with changes before an SCN that do not say of which transaction they are."""
-    for window in windows:
-        for batch in columns_of(landing, window, READ):
-            known = pc.fill_null(
-                pc.invert(pc.or_(pc.equal(batch["xid"], NO_XID), pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE))), False
-            )
-            for row in into.own_rows(batch.filter(pc.invert(known))).to_pylist():
-                if int(row["scn"]) < before:
-                    take_row(into, row, frozenset())
 
 
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:
