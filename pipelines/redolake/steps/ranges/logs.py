@@ -19,7 +19,7 @@ from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from redolake.steps.ranges.replay import missing_files
-from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, without_transaction
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.redo import Operation, Position
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -151,7 +151,8 @@ def rows_without_transaction(
     older = context.landing.windows.after(ChainPosition(spec.resetlogs_id, Scn(since)))
     there = [one for one in older if one.start < scns.start and not any(missing_files(context, [one]))]
     into = TouchedRows({task.table: TouchedTable(task.course.versions[0]) for task in spec.tables}, object_ids(context, {}))
-    without_transaction(context.landing, there, into, int(scns.start))
+    for window in there:
+        read_window(context, context.landing, window, into, (), ScnRange(Scn(0), scns.start))
     for table, found in into.tables.items():
         if found.why_not:
             cure = f"begin the range at SCN {max(one.committed for one in cut) + 1} or later, or use --target live"

@@ -229,7 +229,7 @@ def swap_table(
     with (
         open_context(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         reconcile_ledger(context)
         table = named_table(context, table_name)
