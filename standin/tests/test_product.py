@@ -39,6 +39,10 @@ def test_it_needs_what_it_imports_in_the_versions_that_the_checkout_installs() -
     assert PROJECT["requires-python"] == product["requires-python"]
 
 
+def test_its_tests_know_nothing_of_the_product() -> None:
+    assert not {"redolake", "demo"} & imported(STANDIN / "tests")
+
+
 def test_its_wheel_starts_a_database_without_the_checkout(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=STANDIN, check=True, capture_output=True)
