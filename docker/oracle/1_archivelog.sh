@@ -15,7 +15,11 @@ mode=$(ask "SELECT log_mode FROM v\$database;" | tr -d '[:space:]')
 if [ "$mode" = ARCHIVELOG ]; then
   exit 0
 fi
-ask "SHUTDOWN IMMEDIATE
+# Beside the data files, on their volume: by default they are in a folder that ends with the container.
+archive=${ORACLE_ARCHIVE:-/opt/oracle/oradata/archive}
+mkdir -p "$archive"
+ask "ALTER SYSTEM SET log_archive_dest_1 = 'LOCATION=$archive' SCOPE=BOTH;
+SHUTDOWN IMMEDIATE
 STARTUP MOUNT
 ALTER DATABASE ARCHIVELOG;
 ALTER DATABASE OPEN;

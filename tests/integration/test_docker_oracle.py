@@ -72,6 +72,7 @@ def start(container: Path, script: str) -> tuple[int, str]:
         os.environ,
         PATH=f"{container}:{os.environ['PATH']}",
         ORACLE_PASSWORD="redolake",
+        ORACLE_ARCHIVE=str(container / "archive"),
         TMPDIR=str(container),
         REDOLAKE_SQL=str(SCRIPTS / "redolake.sql"),
     )
@@ -85,6 +86,8 @@ def test_a_new_database_is_switched_to_archivelog(container: Path) -> None:
 
     places = [asked.index(word) for word in ("SHUTDOWN", "STARTUP MOUNT", "DATABASE ARCHIVELOG", "DATABASE OPEN", "PLUGGABLE")]
     assert (code, places) == (0, sorted(places))
+    assert asked.index(f"log_archive_dest_1 = 'LOCATION={container / 'archive'}'") < places[0]
+    assert (container / "archive").is_dir()
 
 
 def test_a_database_in_archivelog_is_not_restarted(container: Path) -> None:

@@ -43,6 +43,13 @@ def test_a_service_has_a_pinned_image_a_health_check_and_files_that_exist(name: 
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "open to other machines"
 
 
+def test_the_database_outlives_its_container_as_the_lake_does_and_its_archived_logs_too() -> None:
+    (kept,) = [volume.split(":")[1] for volume in SERVICES["oracle"]["volumes"] if not volume.startswith("./")]
+    (archive,) = re.findall(r"ORACLE_ARCHIVE:-(\S+?)}", (ROOT / "docker" / "oracle" / "1_archivelog.sh").read_text())
+
+    assert Path(archive).is_relative_to(kept)
+
+
 AIRFLOW_DATABASE = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC"}
 SPARK = {"REDOLAKE_SPARK_TOKEN"}
 TOKENS, SOURCE = {"AIRFLOW__API_AUTH__JWT_SECRET"}, {"AIRFLOW_CONN_ORACLE_SHOP"}
