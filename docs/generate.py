@@ -12,18 +12,29 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "pipelines"), str(HERE.parent)]
 
-from docs.pages import assumptions, cli, configuration, errors, ora_codes, readers, setup_scripts, type_values, types_and_ddl  # noqa: E402
+from docs.pages import (  # noqa: E402
+    assumptions,
+    cli,
+    configuration,
+    errors,
+    ora_codes,
+    readers,
+    setup_scripts,
+    type_values,
+    types_and_ddl,
+    verified_on,
+)
 
 PAGES = {
     "development/assumptions.md": assumptions.page,
     "reference/cli.md": cli.page,
     "reference/configuration.md": configuration.page,
-    "reference/ddl-cases.md": types_and_ddl.long_page,
     "reference/errors.md": errors.page,
     "reference/ora-codes.md": ora_codes.page,
     "reference/readers.md": readers.page,
     "reference/type-values.md": type_values.page,
-    "reference/types-and-ddl.md": types_and_ddl.short_page,
+    "reference/types-and-ddl.md": types_and_ddl.page,
+    "verified-on.md": verified_on.page,
     "../docker/oracle/redolake.sql": setup_scripts.container_script,
     **{f"../sql/setup/{flavour}.sql": partial(setup_scripts.script, flavour) for flavour in setup_scripts.FLAVOURS},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,21 +17,24 @@ HEAD = """\
 
 """
 # Options of nearly every command; the commands below list their own only.
-SHARED = {"config", "output", "pipeline", "help"}
+EVERYWHERE = {"config", "output", "pipeline", "help"}
+# An option that as many commands have in the same words is described once.
+REPEATED = 3
 
 
 def page() -> str:
     group: Any = typer.main.get_command(app)
     commands = list(walk(group, "redolake"))
-    lines = ["| Command | Purpose |", "|---|---|"]
-    lines += [f"| [`{name}`](#{anchor(name)}) | {purpose(command)} |" for name, command in commands]
-    lines += ["", "## Options before the command", "", "| Option | Meaning |", "|---|---|", *map(option_row, group.params)]
-    lines += ["", "For example `redolake -v run`.", "", "## Shared options", "", "| Option | Meaning |", "|---|---|"]
-    lines += shared_rows(commands)
+    shared = shared_rows(commands)
+    lines = [" · ".join(f"[`{name}`](#{anchor(f'redolake {name}')})" for name, _ in walk(group, ""))]
+    lines += ["", "## Options before the command", "", *map(option_row, group.params)]
+    lines += ["", "For example `redolake -v run`.", "", "## Shared options", ""]
+    lines += ["Nearly every command has the first three. Beside a command below stand those of the others that it has.", ""]
+    lines += shared
     if group.epilog:
         lines += ["", " ".join(group.epilog.split())]
     for name, command in commands:
-        lines += ["", *section(name, command)]
+        lines += ["", *section(name, command, shared)]
     return HEAD + "\n".join(lines) + "\n"
 
 
@@ -38,36 +42,37 @@ def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     """Yield the commands below a group with their full names."""
     for part, child in command.commands.items():
         if hasattr(child, "commands"):
-            yield from walk(child, f"{name} {part}")
+            yield from walk(child, f"{name} {part}".strip())
         elif not child.hidden:
-            yield f"{name} {part}", child
+            yield f"{name} {part}".strip(), child
 
 
-def shared_rows(commands: list[tuple[str, Any]]) -> Iterator[str]:
-    shown = set()
-    for _, command in commands:
-        for parameter in command.params:
-            if parameter.name in SHARED and parameter.name not in shown:
-                shown.add(parameter.name)
-                yield option_row(parameter)
+def shared_rows(commands: list[tuple[str, Any]]) -> list[str]:
+    """Return the rows of the options of nearly every command, then of those that several have in the same words."""
+    everywhere = dict.fromkeys(option_row(p) for _, command in commands for p in command.params if p.name in EVERYWHERE)
+    first = {row.partition(":")[0]: row for row in reversed(everywhere)}
+    times = Counter(option_row(p) for _, command in commands for p in own(command))
+    repeated = {row.partition(":")[0]: row for row, count in reversed(times.most_common()) if count >= REPEATED}
+    return [*(first[name] for name in reversed(first)), *(row for row in times if row in repeated.values())]
 
 
-def section(name: str, command: Any) -> list[str]:
+def own(command: Any) -> list[Any]:
+    return [p for p in command.params if p.name not in EVERYWHERE and not getattr(p, "hidden", False) and p.help]
+
+
+def section(name: str, command: Any, shared: list[str]) -> list[str]:
     arguments = "".join(argument(p) for p in command.params if p.param_type_name == "argument")
-    text = (command.help or "").strip()
+    also = [f"`{names_of(p)}`" for p in own(command) if option_row(p) in shared and p.param_type_name != "argument"]
+    blocks = [" ".join(block.split()) for block in (command.help or "").strip().split("\n\n")]
+    rows = [option_row(p) for p in own(command) if option_row(p) not in shared]
     lines = [
         f"## {name}",
         "",
-        f"`{name}{arguments} [OPTIONS]`",
+        f"`{name}{arguments} [OPTIONS]`{', with ' if also else ''}{', '.join(also)}",
         "",
-        *(" ".join(block.split()) + "\n" for block in text.split("\n\n")),
+        "\n\n".join(blocks),
     ]
-    rows = [option_row(p) for p in command.params if p.name not in SHARED and not getattr(p, "hidden", False)]
-    if rows:
-        lines += ["| Option | Meaning |", "|---|---|", *rows]
-    elif lines[-1].endswith("\n"):
-        lines[-1] = lines[-1].rstrip("\n")
-    return lines
+    return [*lines, "", *rows] if rows else lines
 
 
 def argument(parameter: Any) -> str:
@@ -75,18 +80,15 @@ def argument(parameter: Any) -> str:
     return f" {name}" if parameter.required else f" [{name}]"
 
 
-def option_row(parameter: Any) -> str:
+def names_of(parameter: Any) -> str:
     is_argument = parameter.param_type_name == "argument"
-    names = parameter.name.upper() if is_argument else ", ".join([*parameter.opts, *parameter.secondary_opts])
-    text = (parameter.help or "").replace("|", "\\|")
-    required = " **Required.**" if parameter.required and not is_argument else ""
-    return f"| `{names}` | {text}{required} |"
+    return parameter.name.upper() if is_argument else ", ".join([*parameter.opts, *parameter.secondary_opts])
 
 
-def purpose(command: Any) -> str:
-    """Return the first sentence of the command's help text."""
-    text = " ".join((command.help or "").split("\n\n")[0].split())
-    return text.split(". ")[0].removesuffix(".") + "."
+def option_row(parameter: Any) -> str:
+    text = parameter.help or ""
+    required = " **Required.**" if parameter.required and parameter.param_type_name != "argument" else ""
+    return f"* `{names_of(parameter)}`: {text}{required}"
 
 
 def anchor(name: str) -> str:

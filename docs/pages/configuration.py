@@ -33,8 +33,12 @@ pipelines:
 ```
 """
 TABLES = """
-`tables` is a list. An entry is `OWNER.NAME`, a pattern, an exclusion, or a mapping with these settings:
+`tables` is a list. An entry is `OWNER.NAME`, a pattern, an exclusion, or a mapping with the settings below. It may also have these of a pipeline, for this
+table alone: {shared}. Of `properties`, the table's count before the pipeline's.
+
 """
+# How the description of a table's setting says that it is the pipeline's.
+AS_PIPELINE = ("as `", "the same", "the pipeline's setting")
 PATTERNS = """
 ## Patterns of tables
 
@@ -100,18 +104,30 @@ logged.
 
 def page() -> str:
     table_head = "| Setting | Default | Meaning |\n|---|---|---|"
-    pipeline = "\n".join(rows(Pipeline))
-    table = "\n".join(sorted(rows(Table), key=lambda row: not row.startswith(("| `table`", "| `target`"))))
+    of_pipeline, of_table = dict(settings(Pipeline, "")), dict(settings(Table, ""))
+    shared = [name for name, field in of_table.items() if name in of_pipeline and is_pipelines(field, of_pipeline[name])]
+    pipeline = "\n".join(row(name, field) for name, field in of_pipeline.items())
+    own = [row(name, field) for name, field in of_table.items() if name not in shared]
+    table = "\n".join(sorted(own, key=lambda row: not row.startswith(("| `table`", "| `target`"))))
     rest = REST.replace("{options}", ", ".join(f"`{name}`" for name in sorted(driver_options())))
     return (
         f"{HEAD}\n## Settings of a pipeline\n\n{table_head}\n{pipeline}\n"
-        f"\n## Settings of a table\n{TABLES}\n{table_head}\n{table}\n{PATTERNS}{rest}"
+        f"\n## Settings of a table\n{TABLES.replace('{shared}', ', '.join(groups(shared)))}{table_head}\n{table}\n{PATTERNS}{rest}"
     )
 
 
-def rows(model: type[BaseModel]) -> Iterator[str]:
-    for name, field in settings(model, ""):
-        yield f"| `{name}` | {default(field)} | {field.description or ''} |"
+def is_pipelines(field: FieldInfo, of_pipeline: FieldInfo) -> bool:
+    said = field.description or ""
+    return said == of_pipeline.description or said.startswith(AS_PIPELINE)
+
+
+def groups(names: list[str]) -> list[str]:
+    """Return the settings in quotes, those of one group as `group.*`."""
+    return list(dict.fromkeys(f"`{group}.*`" if rest else f"`{group}`" for group, _, rest in (n.partition(".") for n in names)))
+
+
+def row(name: str, field: FieldInfo) -> str:
+    return f"| `{name}` | {default(field)} | {field.description or ''} |"
 
 
 def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:

@@ -1,6 +1,6 @@
 """Each kind of mapping through each part of the product, compared with plain Python after each step.
 
-docs/comparison.md shows KINDS and USES as a table; tests/unit/test_docs.py compares them. `make test` takes one table that
+docs/comparison.md lists KINDS and USES; tests/unit/test_docs.py compares them. `make test` takes one table that
 has all kinds at once, `make soak` also a table for each kind.
 """
 

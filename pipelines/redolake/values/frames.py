@@ -1,7 +1,7 @@
 """Name the columns of decoded and applied data frames that hold a table's values: a letter for which value, and the id.
 
 A name in Oracle may change from one table version to the next, may be spelled like a column of ours, and may contain any
-character. Its id stays. docs/architecture/frames.md shows where each letter comes from and where it ends.
+character. Its id stays. docs/development/frames.md shows where each letter comes from and where it ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What only LogMiner gives: operations that are no whole change of a row, placeholders, and columns of a landed row.
 
 A second source has none of this. Which modules know it, and may not, is a contract in pyproject.toml;
-docs/architecture/second-source.md draws the seam.
+docs/development/second-source.md draws the seam.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def test_no_two_kinds_of_values_share_a_letter() -> None:
 
 
 def test_the_page_of_letters_is_that_of_the_functions() -> None:
-    page = (ROOT / "docs" / "architecture" / "frames.md").read_text()
+    page = (ROOT / "docs" / "development" / "frames.md").read_text()
 
     assert dict(re.findall(r"^\| `(\w)` \| `(\w+)` \|", page, re.MULTILINE)) == {
         name(12)[0]: called for called, name in NAMES.items()

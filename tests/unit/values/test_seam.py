@@ -11,7 +11,7 @@ from redolake.values.landed_schema import LANDED_SCHEMA, OF_EVERY_SOURCE
 from redolake.values.redo import Operation
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "architecture" / "second-source.md"
+PAGE = ROOT / "docs" / "development" / "second-source.md"
 # Words of the code that are spelled like a column of LogMiner and mean something else.
 OTHER_MEANINGS = {"info", "sequence", "status"}
 

@@ -1,7 +1,7 @@
 """The DDL forms, one file each. They are tried in this order; the first that knows the statement reads it.
 
 A form is `read(statement, version) -> Effect | None`. It returns None for a statement of another form, and raises
-SchemaConflict for one of its own that is not supported. docs/adding-a-ddl-form.md says how to add one.
+SchemaConflict for one of its own that is not supported. docs/development/adding-a-ddl-form.md says how to add one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ rows       changes as landed rows
 client     the connection
 settings   the configuration that OpenLogReplicator needs
 
-Everything but the client is pure. docs/architecture/second-source.md has the reasons.
+Everything but the client is pure. docs/development/second-source.md has the reasons.
 """
 
 from redolake.source.olr.client import Address, Connection, First, Opened, connect, open_stream

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, read_result, read_spec, silent
+from redolake.context import PipelineContext, Report, Run, open_context, read_result, read_spec, silent
 from redolake.errors import ConfigurationError, Finding, Terminal, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -28,7 +28,14 @@ from redolake.records.codec import decode
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.dry_run import BackfillPlan, plan_of, seconds_for
-from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
+from redolake.steps.ranges.logs import (
+    LogsToRead,
+    cut_transactions,
+    mine_logs,
+    objections_to_logs,
+    plan_logs,
+    rows_without_transaction,
+)
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
     DESTINATIONS,
@@ -47,10 +54,11 @@ from redolake.steps.ranges.replay import (
 )
 from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
+from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.values.delivery import is_in_redo
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
+from redolake.values.terms import RowCounts
 
 ShadowSchema = Literal["historic", "current"]
 LAST_BATCHES = 20  # by which the time is estimated
@@ -68,16 +76,13 @@ class PreparedBackfill:
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowTable:
+class ShadowTable(RowCounts):
     """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow. Of changes that were
     written as they are, `unknown` have columns whose values the redo does not contain, and `filtered` others are of rows that
     the filter of the table leaves out before and after them; `not_read` have a `_reason`."""
 
     table: str
     target: str
-    inserted: int
-    updated: int
-    deleted: int
     unknown: int = 0
     filtered: int = 0
     not_read: int = 0
@@ -139,13 +144,14 @@ def prepare_backfill(
             if dry_run:
                 lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
                 return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
-            context = mine_logs(planned)
+        chain, context = context, context if from_logs is None else mine_logs(planned)
         one = check_tables(from_the_start(found := old_range(context, scns, chosen)))
         spec, read = plan_range(one)
         if from_logs is not None:
             refuse(list(objections_to_logs(context, spec, one.windows, scns)))
         elif one is not found:
             refuse(list(cut_transactions(context, spec, read, scns)))
+        refuse(list(rows_without_transaction(chain, context, spec, one.windows, scns)))
         if target != "shadow":
             refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
         if schema == "current":
@@ -322,7 +328,7 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
 
 def shadow_of(done: TableResult, target: str) -> ShadowTable:
     apart = done.balance.filtered, done.balance.quarantined
-    return ShadowTable(str(done.table), target, done.inserted, done.updated, done.deleted, done.unknown, *apart)
+    return ShadowTable(str(done.table), target, done.unknown, *apart, **done.counts)
 
 
 def run_backfill(
@@ -345,6 +351,5 @@ def run_backfill(
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)
-    with opened_spark(pipeline, spark) as session:
-        run_spark_job(pipeline, prepared.batch, session, report)
+    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
     return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))

@@ -30,10 +30,18 @@ from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
 from redolake.values.canonical import hash_plan
-from redolake.values.delivery import NullableKey, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
+from redolake.values.redo import (
+    CHANGES,
+    NO_XID,
+    TRANSACTION_BOUNDS,
+    TRANSACTION_ENDS,
+    UNKNOWN_SEQUENCE,
+    Operation,
+    names_no_transaction,
+)
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId, TableVersion
 
@@ -42,9 +50,7 @@ READ = (
     "table_name", "object_id", "sql_redo",
 )  # fmt: skip
 BOUNDS = ("con_id", "xid", "scn", "operation_code")
-KEYS_AT_ONCE = 50_000  # of one commit
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
-NONE_KNOWN = "0.0.0"
 DAMAGED = (
     "restore the file from a copy; of a closed gap, remove its folder `restored/<gap>`, and run `redolake close-gap` again"
 )
@@ -115,11 +121,10 @@ class TouchedTable:
     def key_names(self) -> tuple[str, ...]:
         return tuple(self.version.column(number).name for number in self.version.key)
 
-    def parts(self) -> Iterator[list[dict[str, str]]]:
-        """Yield the keys by column name, in parts that are read again at once."""
-        keys = sorted(self.keys)
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            yield [dict(zip(self.key_names, key, strict=True)) for key in keys[start : start + KEYS_AT_ONCE]]
+    @property
+    def named_keys(self) -> list[dict[str, str]]:
+        """The keys by column name."""
+        return [dict(zip(self.key_names, key, strict=True)) for key in sorted(self.keys)]
 
     def refuse(self, why: str) -> None:
         self.why_not = self.why_not or why
@@ -177,7 +182,7 @@ def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
         return "it has no key of columns, or one that Oracle and Spark do not hash alike"
     if any(form not in KEY_VALUES for _, form in plan.key):
         return "its key has a column that is no number, text, DATE or TIMESTAMP"
-    if isinstance(delivery_of(version), NullableKey):
+    if delivery_of(version).null_keys:
         return "its key may be NULL"
     return ""
 
@@ -193,7 +198,8 @@ def read_window(
     only: Iterable[Xid] | None = None,
     scns: ScnRange | None = None,
 ) -> None:
-    """Add what a window's rows touch. With `only`, the rows of these transactions count alone; with `scns`, those in it."""
+    """Add what a window's rows touch. With `only`, the rows of these transactions count alone, and changes that may be theirs
+    because they name none; with `scns`, those in it."""
     wanted = None if only is None else frozenset(only)
     found = list[dict[str, object]]()
     for batch in columns_of(landing, window, READ):
@@ -219,11 +225,23 @@ def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str])
     return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
 
 
+def without_transaction(landing: Landing, windows: Iterable[WindowManifest], into: TouchedRows, before: int) -> None:
+    """Refuse the tables with changes before an SCN that do not say of which transaction they are."""
+    for window in windows:
+        for batch in columns_of(landing, window, READ):
+            known = pc.fill_null(
+                pc.invert(pc.or_(pc.equal(batch["xid"], NO_XID), pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE))), False
+            )
+            for row in into.own_rows(batch.filter(pc.invert(known))).to_pylist():
+                if int(row["scn"]) < before:
+                    take_row(into, row, frozenset())
+
+
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:
     """Return the table of a change whose key counts, and follow its transaction."""
     code, scn = row["operation_code"], int(str(row["scn"]))
-    names = names_of(row)
-    if only is not None and not names & only:
+    names, is_unknown = names_of(row), names_no_transaction(row["xid"])
+    if only is not None and not names & only and (row["rollback"] or not is_unknown):
         return None
     if code in TRANSACTION_ENDS:
         for name in names:
@@ -233,7 +251,7 @@ def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] 
     if table is None or table not in into.tables:
         return None
     one = into.tables[table]
-    if row["xid"] is None or row["xid"] == NONE_KNOWN or str(row["xid"]).endswith(".4294967295"):
+    if is_unknown:
         one.refuse(f"a change at SCN {scn} does not say of which transaction it is")
     into.transactions.change(names, table, scn)
     one.changes += 1
