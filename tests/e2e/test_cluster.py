@@ -92,7 +92,7 @@ def test_the_package_travels_to_hosts_that_do_not_have_it(setup: Setup) -> None:
     setup.write_file(mode="connect", connection="spark")
     setup.shop.work(20)
     setup.shop.switch_logs()
-    for number, words in enumerate((["validate", "--spark"], ["run"], ["run"], ["verify"])):
+    for number, words in enumerate((["validate", "--spark"], ["run"], ["verify"])):
         done = setup.redolake(*words)
         assert done.returncode == 0, done.stdout + done.stderr
         setup.shop.work(20, seed=number)

@@ -133,7 +133,8 @@ def open_session(
     settings = spark_conf(conf)
     if mode == "local":
         prepare_this_process()
-        os.environ["PYSPARK_PYTHON"] = settings.get(WORKERS_PYTHON, os.environ["PYSPARK_PYTHON"])
+        if WORKERS_PYTHON in settings:
+            os.environ["PYSPARK_PYTHON"] = settings[WORKERS_PYTHON]
         builder = builder.master(master_or_remote or "local[2]")
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
