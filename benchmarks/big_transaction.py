@@ -103,8 +103,8 @@ def do_capture() -> tuple[float, int]:
 
 
 def do_apply() -> tuple[float, int]:
+    from redolake.context.spark import Spark
     from redolake.steps.run import apply
-    from redolake.steps.shared.spark_session import Spark
 
     mine = pipeline()
     spark = Spark(mine)
@@ -130,8 +130,8 @@ def do_verify() -> tuple[float, int]:
 
 def do_job(path: str) -> tuple[float, int]:
     """Run a spec, a batch's or a snapshot's."""
+    from redolake.context.spark import open_spark
     from redolake.job.job import read_spec, run
-    from redolake.steps.shared.spark_jobs import open_spark
 
     spec, spark = read_spec(path), open_spark(pipeline())
     began = time.perf_counter()
@@ -147,7 +147,7 @@ def do_compare(verified: str, copies: str, number: str) -> tuple[float, int]:
     """Compare a lake of copies with the lake of the original: each row of that one as often, with its copies' keys."""
     from pyspark.sql import functions as F
 
-    from redolake.steps.shared.spark_jobs import open_spark
+    from redolake.context.spark import open_spark
 
     spark, began = open_spark(pipeline()), time.perf_counter()
     original = spark.read.format("delta").load(verified)

@@ -29,7 +29,7 @@ from statements import WORDS
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context, open_pipeline_source
+from redolake.context import Run, open_context, open_pipeline_source
 from redolake.host.statements import statement
 from redolake.land import layout, parquet, tally
 from redolake.mine import LogSet, mining
@@ -108,15 +108,15 @@ class Capture:
                 "tables": ["SHOP.ORDERS"],
             }
         )
-        steps.begin_snapshot(self.pipeline, params)
+        steps.begin_snapshot(Run(self.pipeline, params))
 
     def plan(self) -> None:
-        found = steps.plan_next_window(self.pipeline, self.params)
+        found = steps.plan_next_window(Run(self.pipeline, self.params))
         assert found.window is not None, found.reason
         self.window, self.slices = found.window, found.slices
 
     def mine(self) -> list[Any]:
-        return [steps.mine_window_slice(self.pipeline, self.params, self.window, number) for number in self.slices]
+        return [steps.mine_window_slice(Run(self.pipeline, self.params), self.window, number) for number in self.slices]
 
     def discard(self, records: Sequence[Any]) -> None:
         with open_context(self.pipeline) as context:
@@ -240,7 +240,7 @@ def main() -> None:
         turns = [one_turn(capture, turn) for turn in range(given.turns)]
         terms = [term_turn(capture) for _ in range(given.terms)]
         records = capture.mine()
-        _, landed = cpu_of(lambda: steps.land_window(capture.pipeline, capture.window, records, oracle.params))
+        _, landed = cpu_of(lambda: steps.land_window(Run(capture.pipeline, oracle.params), capture.window, records))
     rows = turns[0]["rows"]
     sys.stdout.write(
         f"{rows:,.0f} rows of LogMiner in {len(capture.slices)} slice(s); {turns[0]['bytes'] / 1e6:.1f} MB of Parquet\n"

@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 from apply_batch import SETTINGS, checkouts, one_batch, start, summary
 
+from redolake.context import Run
+
 HERE = Path(__file__).resolve()
 STEPS = (
     "ALTER TABLE {table} ADD x{n} NUMBER(5) DEFAULT 7",
@@ -71,12 +73,12 @@ def applied(shop: Any, pipeline: Any, spark: Any) -> list[float]:
     from redolake.steps.run import capture
 
     shop.switch_logs()
-    while capture(pipeline, shop.params).outcome == "window":
+    while capture(Run(pipeline, shop.params)).outcome == "window":
         pass
     batch = steps.prepare_batch(pipeline).batch
     assert batch is not None
     began, cpu = time.perf_counter(), cpu_seconds()
-    steps.run_spark_job(pipeline, batch, spark)
+    steps.run_spark_job(Run(pipeline, spark=spark), batch)
     seconds = [time.perf_counter() - began, cpu_seconds() - cpu]
     steps.record_batch(pipeline, batch)
     return seconds

@@ -24,6 +24,7 @@ from standin_process import Served, standin_process
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.source.session import OracleSession
 from redolake.steps.apply.batch import prepare_batch
 from redolake.steps.capture.windows import PlanOutcome
@@ -101,14 +102,14 @@ def measure(number: int, windows: int, folder: Path) -> None:
             }
         )
         measured("doctor", number, lambda: steps.run_doctor(pipeline, params))
-        measured("begin snapshot", number, lambda: steps.begin_snapshot(pipeline, params))
+        measured("begin snapshot", number, lambda: steps.begin_snapshot(Run(pipeline, params)))
         for window in range(windows):
             change_and_switch(oracle)
             name = "first plan" if window == 0 else "plan"
-            found = measured(name, number, lambda: steps.plan_next_window(pipeline, params))
+            found = measured(name, number, lambda: steps.plan_next_window(Run(pipeline, params)))
             assert isinstance(found, PlanOutcome)
             assert found.window is not None
-            mined = [steps.mine_window_slice(pipeline, params, found.window, n) for n in found.slices]
+            mined = [steps.mine_window_slice(Run(pipeline, params), found.window, n) for n in found.slices]
             measured("land", number, lambda: steps.land_window(pipeline, found.window, mined))  # noqa: B023
         read = sum(file.stat().st_size for file in folder.rglob("*.json") if "/dictionary/" in str(file))
         sys.stdout.write(f"{number:6} tables {read / windows / 1024:8.0f} KiB of dictionary readings per window\n")

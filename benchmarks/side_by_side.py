@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from redolake.context import Run
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.close_gap import load
@@ -52,7 +54,7 @@ def main() -> None:
                 "window": {"max_bytes": 1},  # a window for each log
                 "tables": ["SHOP.SALES"],
             }
-            start = steps.begin_snapshot(Pipeline.model_validate(body), source).scn
+            start = steps.begin_snapshot(Run(Pipeline.model_validate(body), source)).scn
             for window in range(given.windows):
                 rows = [(window * given.rows + n, f"window {window}") for n in range(given.rows)]
                 cursor.executemany("INSERT INTO sales (id, note) VALUES (:1, :2)", rows)

@@ -30,6 +30,7 @@ from standin_process import Served, standin_process
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.source import ConnectParams
 from redolake.values.table import TableId
 
@@ -134,8 +135,8 @@ def do_step(name: str, given: dict[str, Any]) -> None:
     source = ConnectParams(*given["source"])
     pipeline = pipeline_of(Path(given["folder"]), given["name"], given["chunk_bytes"], given["sessions"])
     if name == "read":
-        begun = steps.begin_snapshot(pipeline, source)
-        sys.stdout.write(f"{steps.read_snapshot_table(pipeline, source, begun.scn_of(TABLE), TABLE).rows}\n")
+        begun = steps.begin_snapshot(Run(pipeline, source))
+        sys.stdout.write(f"{steps.read_snapshot_table(Run(pipeline, source), begun.scn_of(TABLE), TABLE).rows}\n")
         return
     spark = steps.open_spark(pipeline)
     taken = steps.take_snapshot(pipeline, source=source, spark=spark)

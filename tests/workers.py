@@ -97,6 +97,7 @@ SLOW = (
     "tests/integration/test_cures_as_printed.py",
     "tests/integration/test_resnapshot.py",
     "tests/integration/test_schemas.py",
+    "tests/integration/test_step_costs.py",
     "tests/integration/test_truncate_cascade.py",
     "tests/integration/test_table_lives.py",
     "tests/integration/test_table_writers.py",

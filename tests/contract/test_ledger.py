@@ -479,7 +479,7 @@ def test_an_applied_batch_is_rebuilt_from_its_manifest(ledger):
 def test_a_lost_ledger_gets_all_of_its_batches_at_once(ledger, other, clock):
     ledger.prepare_batch("b1", scns(100, 200), "specs/b1.json")
     found = [
-        AppliedBatch(f"b{n}", scns(100 * n, 100 * n + 100), "folder", {"rows": n}, {ORDERS: Changes(n, 0, 0)})
+        AppliedBatch(f"b{n}", scns(100 * n, 100 * n + 100), "folder", {"rows": n}, {ORDERS: Changes(inserted=n)})
         for n in range(1, 700)
     ]
     clock.time = LATER
@@ -511,10 +511,12 @@ def test_rows_and_ddl_of_batches_are_counted_by_kind_for_a_day(ledger, url, cloc
 
     for n, ddl in enumerate([{"add_column": 2}, {"add_column": 1, "truncate": 1}, {}]):
         ledger.prepare_batch(f"b{n}", scns(100 * n, 100 * n + 100), "specs/b.json")
-        ledger.record_applied(f"b{n}", scns(100 * n, 100 * n + 100), "folder", {}, {ORDERS: Changes(3, 0, 1, ddl)})
-    ledger.record_applied("b0", scns(0, 100), "folder", {}, {ORDERS: Changes(3, 0, 1, {"add_column": 2})})
+        ledger.record_applied(
+            f"b{n}", scns(100 * n, 100 * n + 100), "folder", {}, {ORDERS: Changes(ddl, inserted=3, deleted=1)}
+        )
+    ledger.record_applied("b0", scns(0, 100), "folder", {}, {ORDERS: Changes({"add_column": 2}, inserted=3, deleted=1)})
 
-    assert counted(NOW) == (Changes(9, 0, 3), {"add_column": 3, "truncate": 1})
+    assert counted(NOW) == (Changes(inserted=9, deleted=3), {"add_column": 3, "truncate": 1})
     assert counted(NOW + timedelta(hours=25)) == (None, {})
 
 

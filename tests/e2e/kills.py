@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from redolake.config import Pipeline, load_configuration
+from redolake.context import Run
 from redolake.host import crash
 from redolake.host.crash import VARIABLE
 from redolake.land.landing import Landing
@@ -106,15 +107,15 @@ def capture_all(name: str) -> None:
 
     pipeline = configured_pipeline(name)
     while window := (found := steps.plan_next_window(pipeline)).window:
-        steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, None, window, n) for n in found.slices])
+        steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, window, n) for n in found.slices])
 
 
 def read_snapshot_again(name: str, table: str, answer: str) -> None:
     """Run the first half of the snapshot DAG with `replace`; write its SCN to the file `answer`."""
     from redolake import steps
 
-    begun = steps.begin_snapshot(configured_pipeline(name), None, [table], replace=True)
-    steps.read_snapshot_table(configured_pipeline(name), None, begun.scn, table)
+    begun = steps.begin_snapshot(configured_pipeline(name), [table], replace=True)
+    steps.read_snapshot_table(configured_pipeline(name), begun.scn, table)
     Path(answer).write_text(str(begun.scn))
 
 
@@ -124,7 +125,7 @@ def load(name: str, table: str, scn: int) -> None:
 
     pipeline = configured_pipeline(name)
     batch = steps.prepare_snapshot_load(pipeline, {table: scn}, replace=True)
-    steps.run_spark_job(pipeline, batch, steps.open_spark(pipeline))
+    steps.run_spark_job(Run(pipeline, spark=steps.open_spark(pipeline)), batch)
     steps.record_snapshot_load(pipeline, batch)
 
 
@@ -132,7 +133,7 @@ def begin_first_snapshot(name: str) -> None:
     """Run the first step of the first snapshot; capture can begin after it."""
     from redolake import steps
 
-    steps.begin_snapshot(configured_pipeline(name), None, TABLES)
+    steps.begin_snapshot(configured_pipeline(name), TABLES)
 
 
 def pause_no_more(name: str) -> None:

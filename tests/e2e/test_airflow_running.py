@@ -19,7 +19,7 @@ from demo.processes import DemoProcesses
 from demo.services import new_services
 from redolake import steps
 from redolake.config import Pipeline, load_configuration
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.records.gaps import DeclaredGap
 from tests.fixtures.airflow import REPOSITORY, configure
 from tests.fixtures.shop import open_shop
@@ -109,7 +109,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         )
         pipelines = dict(load_configuration(file).pipelines)
         for pipeline in pipelines.values():
-            steps.begin_snapshot(pipeline, shop.params)
+            steps.begin_snapshot(Run(pipeline, shop.params))
         shop.lose_redo()
         services.write_files()
         (services.folder / "airflow" / "passwords.json").write_text(json.dumps({"ann": "word", "bob": "word"}))

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from redolake import steps
 from redolake.cli import app
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.steps.run import capture
 from tests.fixtures.airflow import configure, run_dag
@@ -51,7 +52,7 @@ class History:
     def captured(self, apply: bool = True) -> int:
         """Switch the logs, land every window and apply them; return the SCN that is landed to."""
         self.shop.switch_logs()
-        while capture(self.pipeline, self.shop.params).window:
+        while capture(Run(self.pipeline, self.shop.params)).window:
             pass
         if apply:
             steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark="no Spark")

@@ -6,6 +6,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from tests.fixtures.airflow import configure, run_dag
 from tests.fixtures.shop import Shop
 
@@ -17,7 +18,7 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
     """Nothing is landed yet, and the redo after the position is purged."""
     spark = '{"conn_type": "spark", "host": "local[2]"}'
     pipeline = configure(shop, monkeypatch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, spark)
-    steps.begin_snapshot(pipeline, shop.params)
+    steps.begin_snapshot(Run(pipeline, shop.params))
     shop.lose_redo()
     return pipeline
 

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from unittest import mock
 
 from redolake import steps
-from redolake.context import silent
+from redolake.context import Run
+from redolake.context.spark import spark_when_needed
 from redolake.source.olr import needed_configuration
 from redolake.steps.run import apply, capture, first_contents, snapshot_again
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.snapshots.beside import Beside
 from redolake.window.dictionary import BUILD
 from standin.olr.options import Behaviour
@@ -116,14 +116,14 @@ class Lives:
         self.shop.switch_logs()
 
     def capture(self) -> None:
-        while self.run(lambda: capture(self.pipeline, self.shop.params)).outcome == "window":
+        while self.run(lambda: capture(Run(self.pipeline, self.shop.params))).outcome == "window":
             pass
         for life in self.lives:
             life.renamed = life.must_land = False
 
     def apply(self) -> None:
         with spark_when_needed(self.pipeline, self.spark) as session:
-            while self.run(lambda: apply(self.pipeline, session, silent)):
+            while self.run(lambda: apply(Run(self.pipeline, spark=session))):
                 self.check()
             if held := self.held():
                 self.read_again(held, session)
@@ -140,7 +140,7 @@ class Lives:
                 assert life.run(life.sessions[2], sql), sql
         self.end_round()
         self.capture()
-        while self.run(lambda: apply(self.pipeline, session, silent)):
+        while self.run(lambda: apply(Run(self.pipeline, spark=session))):
             self.check()
         hidden = [life for life in self.lives if UNSHOWN in held.get(f"SHOP.{life.entry}", "")]
         if names := [f"SHOP.{life.entry}" for life in hidden]:
@@ -148,9 +148,9 @@ class Lives:
         for life in hidden:
             life.unshown = False
             self.hidden += 1
-        with Beside() as beside:
-            self.run(lambda: snapshot_again(self.pipeline, self.shop.params, session, silent, beside))
-            first_contents(self.pipeline, self.shop.params, session, silent, beside)  # of a load that was killed
+        with Beside() as beside, Run(self.pipeline, self.shop.params, session) as run:
+            self.run(lambda: snapshot_again(run, beside))
+            first_contents(run, beside)  # of a load that was killed
         self.check()
         assert not self.held(), self.held()
 

@@ -25,7 +25,7 @@ from redolake import steps
 from redolake.apply.delta.log import read_log
 from redolake.config.keep import KeepSettings
 from redolake.config.pipeline import Pipeline
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import RedolakeError, RedoLost, TableHeld
 from redolake.steps.ranges.logs import LogsToRead
 from redolake.steps.shown.history_views import history_of
@@ -174,11 +174,11 @@ class Writers:
     def capture(self, windows: int = 0) -> None:
         self.shop.switch_logs()
         for _ in range(windows or self.chance.randint(1, 6)):
-            plan = steps.plan_next_window(self.pipeline, self.shop.params)
+            plan = steps.plan_next_window(Run(self.pipeline, self.shop.params))
             if plan.window is None:
                 break
-            records = [steps.mine_window_slice(self.pipeline, self.shop.params, plan.window, n) for n in plan.slices]
-            steps.land_window(self.pipeline, plan.window, records, self.shop.params)
+            records = [steps.mine_window_slice(Run(self.pipeline, self.shop.params), plan.window, n) for n in plan.slices]
+            steps.land_window(Run(self.pipeline, self.shop.params), plan.window, records)
 
     def apply(self) -> bool:
         order = steps.prepare_batch(self.pipeline).batch
@@ -191,7 +191,7 @@ class Writers:
 
     def run(self, order: str) -> None:
         self.may_fall |= "/loads/" in order
-        steps.run_spark_job(self.pipeline, order, self.spark)
+        steps.run_spark_job(Run(self.pipeline, spark=self.spark), order)
 
     def record_batch(self, order: str) -> None:
         if "/loads/" in order:
@@ -205,7 +205,7 @@ class Writers:
         self.begin_and_read([f"SHOP.{name}" for name in chosen])
 
     def begin_and_read(self, tables: Sequence[str]) -> None:
-        begun = steps.begin_snapshot(self.pipeline, self.shop.params, tables, replace=True)
+        begun = steps.begin_snapshot(Run(self.pipeline, self.shop.params), tables, replace=True)
         for table in begun.tables:
             scn = begun.scn_of(table)
 
@@ -214,7 +214,7 @@ class Writers:
                     self.work()
                     self.shop.oracle.faults.fail_statements(1555, "AS OF SCN", 1)
 
-            done = steps.read_snapshot_table(self.pipeline, self.shop.params, scn, table, between)
+            done = steps.read_snapshot_table(Run(self.pipeline, self.shop.params), scn, table, between)
             if done.complete:
                 self.begun.append(Begun((table,), done.scn, True))
 
@@ -335,7 +335,7 @@ class Writers:
         self.work()
         self.shop.switch_logs()
         with suppress(RedoLost):
-            steps.plan_next_window(self.pipeline, self.shop.params)
+            steps.plan_next_window(Run(self.pipeline, self.shop.params))
         self.has_gap = True
         steps.recover_redo_loss(
             self.pipeline, "gap", reason="the tapes are gone", by="test", source=self.shop.params, spark=self.spark

@@ -228,14 +228,14 @@ def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: L
         return steps.backfill_live(losing.pipeline, start, end, source=losing.shop.params, spark="no Spark")
 
     found = plan()
-    assert (found.tables[0].changes, found.tables[0].keys, found.cut, found.is_whole) == (2, 2, 0, True)
+    assert (found.tables[0].changes, found.tables[0].rows, found.cut, found.is_whole) == (2, 2, 0, True)
     assert found.lines[2].startswith("SHOP.PARTS: 2 change(s) of 2 key(s), whose rows are read again AS OF its position")
 
     for folder in Path(losing.pipeline.landing).glob("shop/windows/*"):
         if int(folder.name.split("-")[2]) <= start:
             shutil.rmtree(folder)
     found = plan()
-    assert (found.tables[0].keys, found.cut, found.is_whole) == (1, 1, False)
+    assert (found.tables[0].rows, found.cut, found.is_whole) == (1, 1, False)
     assert found.lines[-1].startswith("not known: what 1 transaction(s) changed before SCN")
 
 
@@ -256,7 +256,7 @@ def test_rows_of_a_live_table_are_read_again_from_logs_although_the_windows_are_
         losing.pipeline, start, end, execute=True, reason="by hand", from_logs=logs, source=losing.shop.params, spark="no Spark"
     )
 
-    assert (found.is_whole, found.tables[0].keys, found.tables[0].is_done) == (True, 2, True)
+    assert (found.is_whole, found.tables[0].rows, found.tables[0].equal) == (True, 2, True)
     assert [tuple(row.values())[:3] for row in rows_in_folder(target)] == [(1, "A", 5)], "the other one is not of the range"
 
 

@@ -153,7 +153,7 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
         assert differing() == (1, 2, 2)
         position = steps.read_status(pipeline).tables[0].complete_to_scn
         planned = fill(start, middle, execute=False)
-        assert (planned.tables[0].keys, planned.tables[0].unknown, planned.is_whole) == (
+        assert (planned.tables[0].rows, planned.tables[0].unknown, planned.is_whole) == (
             6,
             0,
             True,
@@ -163,7 +163,7 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
 
         # The later range first. Row 4 changed before it, in a transaction that commits in it.
         later = fill(middle, end)
-        assert (later.tables[0].keys, later.tables[0].inserted, later.tables[0].deleted) == (3, 1, 1)
+        assert (later.tables[0].rows, later.tables[0].inserted, later.tables[0].deleted) == (3, 1, 1)
         assert differing() == (0, 1, 1), "rows 3 and 1 are of the earlier range"
         with killed_at("repair"):
             fill(start, middle)
@@ -172,11 +172,11 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
         assert (again.tables[0].inserted, again.tables[0].deleted, again.is_whole) == (0, 0, True)
         # The logs say the same: their rows have the names of now, and the beginning of what commits in them has landed.
         mined = fill(middle, end, from_logs=steps.LogsToRead((), shop.params))
-        assert (mined.tables[0].keys, mined.tables[0].unknown, mined.cut) == (3, 0, 0)
+        assert (mined.tables[0].rows, mined.tables[0].unknown, mined.cut) == (3, 0, 0)
         assert steps.read_status(pipeline).tables[0].complete_to_scn == position
         # Rows that are mapped and filtered: of those that the range names, 3 and 4 no longer pass the filter.
         mapped = fill(start, middle, tables=["SHOP.SHAPED"]).tables[0]
-        assert (mapped.keys, mapped.inserted, mapped.updated, mapped.deleted, mapped.why_not) == (3, 0, 1, 1, "")
+        assert (mapped.rows, mapped.inserted, mapped.updated, mapped.deleted, mapped.why_not) == (3, 0, 1, 1, "")
         shop.run_sql("UPDATE parts SET quantity = 56 WHERE code = 1")
         caught_up(shop, pipeline, spark)
         assert differing() == (0, 0, 0)

@@ -14,7 +14,7 @@ import pytest
 from redolake import steps
 from redolake.cockpit.overview import read_overview
 from redolake.config.snapshot import SnapshotSettings
-from redolake.context import open_context, open_pipeline_source, silent
+from redolake.context import Run, open_context, open_pipeline_source, silent
 from redolake.errors import RedolakeError, SnapshotPaused, TableHeld
 from redolake.source.buckets import read_digests
 from redolake.steps.proof import hash_chunks
@@ -196,8 +196,8 @@ def test_a_mapped_table_goes_on_at_a_newer_scn_unless_an_expression_makes_its_ke
     shop: Shop, mapped: dict[str, Any], begins_again: bool
 ) -> None:
     pipeline = large(shop, tables=[{"table": "SHOP.PARTS", **mapped}], snapshot={"chunk_bytes": "64KiB", "sessions": 1})
-    begun = steps.begin_snapshot(pipeline, shop.params)
-    read = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS", report=fail_after(shop, 2, 1555))
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
+    read = steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS", report=fail_after(shop, 2, 1555))
 
     given_up = list((shop.folder / "landing").rglob("given-up.json"))
     assert (read.rows, len(given_up)) == (5000, int(begins_again))
@@ -320,10 +320,10 @@ def test_partitions_are_cut_one_by_one_and_two_runs_at_once_agree(shop: Shop, no
         "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         "INSERT INTO parts SELECT LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= 3999",
     )
-    begun = steps.begin_snapshot(pipeline, shop.params)
-    first = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
-    again = steps.begin_snapshot(pipeline, shop.params)
-    second = steps.read_snapshot_table(pipeline, shop.params, again.scn_of("SHOP.PARTS"), "SHOP.PARTS")
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
+    first = steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS")
+    again = steps.begin_snapshot(Run(pipeline, shop.params))
+    second = steps.read_snapshot_table(Run(pipeline, shop.params), again.scn_of("SHOP.PARTS"), "SHOP.PARTS")
 
     assert begun.chunks == (("SHOP.PARTS", 5),)  # one of `few`, three of `many`, and one of `rest`, which is empty
     assert (first.rows, second) == (3999, first)
@@ -474,13 +474,13 @@ def test_capture_and_apply_go_on_while_a_policy_reads_a_large_table_again(shop: 
 
 def test_two_processes_that_read_one_snapshot_load_it_once(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop)
-    begun = steps.begin_snapshot(pipeline, shop.params)
-    reads = {"SHOP.PARTS": steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS").scn}
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
+    reads = {"SHOP.PARTS": steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS").scn}
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     shop.run_sql("UPDATE parts SET quantity = 0")
     caught_up(shop, pipeline, no_spark)
     second = steps.prepare_snapshot_load(pipeline, reads)
-    steps.run_spark_job(pipeline, second, no_spark)
+    steps.run_spark_job(Run(pipeline, spark=no_spark), second)
 
     assert steps.record_snapshot_load(pipeline, second).tables == ()
     assert {t.table: (t.state, t.error) for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS": ("live", None)}

@@ -9,7 +9,7 @@ import pytest
 from redolake import steps
 from redolake.cockpit import Overview, read_overview
 from redolake.config import Pipeline
-from redolake.context import ledger_url, open_context
+from redolake.context import Run, ledger_url, open_context
 from redolake.errors import RedoLost, SourceUnavailable
 from redolake.source import ConnectParams
 from redolake.steps.capture.windows import PlanOutcome
@@ -31,9 +31,9 @@ def utc(at: datetime | None) -> str | None:
 
 
 def land_one(pipeline: Pipeline, source: ConnectParams) -> PlanOutcome:
-    found = steps.plan_next_window(pipeline, source)
+    found = steps.plan_next_window(Run(pipeline, source))
     if found.window is not None:
-        mined = [steps.mine_window_slice(pipeline, source, found.window, number) for number in found.slices]
+        mined = [steps.mine_window_slice(Run(pipeline, source), found.window, number) for number in found.slices]
         steps.land_window(pipeline, found.window, mined)
     return found
 
@@ -41,11 +41,11 @@ def land_one(pipeline: Pipeline, source: ConnectParams) -> PlanOutcome:
 def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(shop: Shop) -> None:
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDERS"])
     began = datetime.now(UTC)
-    begun = steps.begin_snapshot(pipeline, shop.params)
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
     assert begun.at is not None
     assert began - timedelta(seconds=1) <= datetime.fromisoformat(begun.at) <= datetime.now(UTC)
     assert [table.snapshot for table in seen(pipeline).tables] == ["waits to be read"] * 2
-    read = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PAYMENTS")
+    read = steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PAYMENTS")
     rows = read.rows
     with open_context(pipeline) as context:
         found = [expected_rows(context, TableId.parse(table)) for table in ("SHOP.PAYMENTS", "SHOP.ORDERS")]
@@ -84,14 +84,14 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     with pytest.raises(SourceUnavailable):
         steps.plan_next_window(pipeline, nowhere)
     assert seen(pipeline).health.state == "source away"
-    steps.plan_next_window(pipeline, shop.params)
+    steps.plan_next_window(Run(pipeline, shop.params))
     assert seen(pipeline).health.state != "source away"
 
     shop.work(5, seed=3)
     shop.switch_logs()
     shop.oracle.faults.purge_logs()
     with pytest.raises(RedoLost):
-        steps.plan_next_window(pipeline, shop.params)
+        steps.plan_next_window(Run(pipeline, shop.params))
     lost = seen(pipeline)
     assert (lost.health.state, bool(lost.recovery and lost.recovery.choices and lost.recovery.missing)) == ("stopped", True)
     assert any(log.kind == "missing" for thread in (lost.redo.threads if lost.redo else ()) for log in thread.logs)

@@ -10,7 +10,7 @@ import oracledb
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
 from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
@@ -55,7 +55,7 @@ def test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots(plain: Los
         assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
     assert plain.lost_in() == "plan"
     with pytest.raises(PdbChanged):
-        steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+        steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     with pytest.raises(PdbChanged):
         plain.verify()
     errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
@@ -92,14 +92,14 @@ def test_what_was_read_while_the_pdb_was_replaced_is_not_published(plain: Losing
     plain.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     plain.shop.switch_logs()
     found = plain.plan()
-    begun = steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+    begun = steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     plain.shop.oracle.faults.replace_pdb()
 
     assert found.window is not None
     with pytest.raises(PdbChanged):  # LogMiner has used the other PDB's dictionary
-        steps.mine_window_slice(plain.pipeline, plain.shop.params, found.window, 0)
+        steps.mine_window_slice(Run(plain.pipeline, plain.shop.params), found.window, 0)
     with pytest.raises(PdbChanged):
-        steps.read_snapshot_table(plain.pipeline, plain.shop.params, begun.scn, "SHOP.PARTS")
+        steps.read_snapshot_table(Run(plain.pipeline, plain.shop.params), begun.scn, "SHOP.PARTS")
     noticed_after = scn_of(plain.shop)
     with pytest.raises(PdbChanged):
         plain.plan()
@@ -141,14 +141,14 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
     setattr(plain.shop.oracle.database.state, setting, is_now)
     assert planned.window is not None
     with pytest.raises(EncodingChanged):  # LogMiner has read the texts by another character set
-        steps.mine_window_slice(plain.pipeline, plain.shop.params, planned.window, 0)
+        steps.mine_window_slice(Run(plain.pipeline, plain.shop.params), planned.window, 0)
 
     for _ in range(2):
         with pytest.raises(EncodingChanged, match=f"was {re.escape(was)} .* and is {re.escape(is_now)} now") as stopped:
             plain.plan()
         assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
     with pytest.raises(EncodingChanged):
-        steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+        steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     with pytest.raises(EncodingChanged):
         plain.verify()
     errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import ConfigurationError
 from redolake.values.scn import Scn
 from tests.fixtures.shop import Shop
@@ -20,7 +20,7 @@ def pipeline(shop: Shop):
         "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-    steps.begin_snapshot(pipeline, shop.params)
+    steps.begin_snapshot(Run(pipeline, shop.params))
     return pipeline
 
 
@@ -161,7 +161,7 @@ def test_doctor_and_init_foresee_what_the_load_would_refuse_of_names_and_layouts
     for said in ("hash, of type binary", "rate, of type decimal(5,2)", "does not have: gone"):
         assert any(one.startswith("SHOP.PAPERS: ") and said in one for one in found), said
     with pytest.raises(ConfigurationError) as refused:
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(Run(pipeline, shop.params))
     assert {finding.what for finding in refused.value.findings} == {one.partition(": ")[2].partition("\n")[0] for one in found}
     good = {"table": "SHOP.PAPERS", "partition_by": ["DAY"]}
     less = {"table": "SHOP.TWINS", "exclude_columns": ['"id"', '"_metadata"'], "metadata_columns": []}

@@ -34,7 +34,7 @@ def without(shop: Shop, *names: str, **settings: Any) -> Pipeline:
     return shop.pipeline(tables=[{"table": TABLE, "exclude_columns": list(names), **settings}])
 
 
-def fill(shop: Shop, pipeline: Pipeline, spark: Any, **choice: Any) -> steps.FilledColumns:
+def fill(shop: Shop, pipeline: Pipeline, spark: Any, **choice: Any) -> steps.ReadAgain:
     choice = {"execute": True, "reason": "wanted now", **choice}
     return steps.fill_columns(pipeline, TABLE, source=shop.params, spark=spark, **choice)
 

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 from redolake import steps
 from redolake.cli import app
+from redolake.context import Run
+from redolake.context import spark as spark_session
 from redolake.errors import SparkLost, Terminal
 from redolake.steps import run as run_steps
 from redolake.steps.follow import FollowOutcome, follow_pipeline
-from redolake.steps.shared import spark_session
 from redolake.steps.snapshots.beside import Beside
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
@@ -212,8 +213,8 @@ def test_a_session_that_is_lost_in_a_second_snapshot_ends_the_round(shop: Shop, 
     monkeypatch.setattr(run_steps, "begin_resnapshots", lambda _: ["SHOP.ORDERS"])
     monkeypatch.setattr(run_steps, "begin_snapshot", lost)
 
-    with pytest.raises(SparkLost):
-        run_steps.snapshot_again(shop.pipeline(), None, Session(), print, Beside())
+    with pytest.raises(SparkLost), Run(shop.pipeline(), spark=Session(), report=print) as run:
+        run_steps.snapshot_again(run, Beside())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -132,7 +133,7 @@ def test_columns_that_are_no_key_are_refused_before_anything_is_read(shop: Shop,
     wrong = shop.pipeline(tables=[{**RATES, "key": ["code"]}, "SHOP.READINGS"])
 
     with pytest.raises(ConfigurationError) as caught:
-        steps.begin_snapshot(wrong, shop.params)
+        steps.begin_snapshot(Run(wrong, shop.params))
 
     cures = {f.subject: f.cure for f in caught.value.findings if f.severity == "error"}
     assert "`key: [DAY, CODE]`" in cures["SHOP.RATES"]

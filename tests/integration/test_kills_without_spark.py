@@ -67,7 +67,7 @@ NOT_IN_WORKFLOWS = {
     "ledger.discard_windows": "as ledger.forget_windows",
     "migrate": "killed in tests/contract/test_migrations.py: the workflows begin with a new ledger",
     "migrated": "as migrate",
-    "ledger.repair_table": "killed in tests/integration/test_recover_in_delta.py",
+    "ledger.read_part": "killed in tests/integration/test_recover_in_delta.py",
     "ledger.change_gap": "killed in tests/integration/test_recover_in_delta.py",
     "reread": "killed in tests/integration/test_large_objects.py",
     "whole": "killed in tests/integration/test_whole_tables.py",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import LandingUnwritable
 from redolake.land.windows import Windows
 from redolake.steps.run import capture
@@ -143,7 +143,7 @@ def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_
     shop.switch_logs()
     change(shop, [("UPDATE papers SET body = 'later' WHERE id = 1", ()), ("DELETE FROM papers WHERE id = 2", ())])
     shop.oracle.faults.fail_statements(1555, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
-    assert capture(pipeline, shop.params).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).outcome == "window"
     with open_context(pipeline) as context:
         (read,) = context.landing.windows.after()[-1].reread
     assert read.late
@@ -160,7 +160,7 @@ def test_a_landing_killed_after_the_objects_were_read_lands_again(shop: Shop, no
     change(shop, CHANGES)
     shop.switch_logs()
     with killed_at("reread"):
-        capture(pipeline, shop.params)
+        capture(Run(pipeline, shop.params))
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}

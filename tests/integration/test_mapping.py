@@ -30,7 +30,7 @@ from redolake import steps
 from redolake.apply.mapping import hash_udf, is_true
 from redolake.cockpit import read_overview
 from redolake.config.expressions import uses
-from redolake.context import open_pipeline_source
+from redolake.context import Run, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
 from redolake.host.user_code import digest_of
 from redolake.reconcile.pushed_filter import pushed_for
@@ -359,8 +359,8 @@ def table_of(shop: Shop, pipeline: Any) -> DictionaryTable:
 def test_rows_that_were_read_by_one_filter_are_not_loaded_by_another(source: Shop) -> None:
     entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "where": "qty > 2"}
     first, second = (source.pipeline(tables=[{**entry, "where": where}]) for where in ("qty > 2", "qty > 1"))
-    begun = steps.begin_snapshot(first, source.params, ["SHOP.PEOPLE"])
-    read = steps.read_snapshot_table(first, source.params, begun.scn, "SHOP.PEOPLE")
+    begun = steps.begin_snapshot(Run(first, source.params), ["SHOP.PEOPLE"])
+    read = steps.read_snapshot_table(Run(first, source.params), begun.scn, "SHOP.PEOPLE")
 
     assert read.rows == 3
     with pytest.raises(SchemaConflict, match="filters the table in another way than its rows were read") as caught:
@@ -553,7 +553,7 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     ]
     assert 'ALTER TABLE "SHOP"."LEAN" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS' in found[list(found)[1]]
     with pytest.raises(ConfigurationError, match="needs NO"):
-        steps.begin_snapshot(two, source.params, ["SHOP.LEAN"])
+        steps.begin_snapshot(Run(two, source.params), ["SHOP.LEAN"])
     assert lacking.what == "the redo of an UPDATE would lack columns that this needs: where: a = 1"
     source.run_sql(lacking.cure.partition(";")[0])
     assert [f for f in steps.run_doctor(filtered, source.params) if f.severity == "error"] == []
@@ -684,12 +684,12 @@ def test_a_column_that_oracle_renames_is_not_read_again_without_its_mask(source:
     warned = [f.what for f in steps.run_doctor(pipeline, source.params) if f.severity == "warning"]
     source.run_sql("ALTER TABLE owners RENAME COLUMN ssn TO social")
     with pytest.raises(ConfigurationError, match="SOCIAL was masked as SSN before it was renamed") as refused:
-        steps.begin_snapshot(pipeline, source.params, ["SHOP.OWNERS"], replace=True)
+        steps.begin_snapshot(Run(pipeline, source.params), ["SHOP.OWNERS"], replace=True)
     cured = source.pipeline(tables=[{"table": "SHOP.OWNERS", "mask": {"SOCIAL": "redact"}}], **settings)
 
     assert "`EMIAL` masks nothing: no table has such a column" in warned
     assert "`SOCIAL: redact`" in str(refused.value)
-    assert steps.begin_snapshot(cured, source.params, ["SHOP.OWNERS"], replace=True).tables == ("SHOP.OWNERS",)
+    assert steps.begin_snapshot(Run(cured, source.params), ["SHOP.OWNERS"], replace=True).tables == ("SHOP.OWNERS",)
 
 
 def test_no_file_of_an_encrypted_landing_has_clear_text_and_its_tables_equal_the_source(

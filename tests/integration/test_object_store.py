@@ -9,7 +9,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.run import capture
@@ -35,11 +35,11 @@ def captured(pipeline: Pipeline, source: ConnectParams, folder: str) -> str | No
     import os
 
     os.chdir(folder)
-    return capture(pipeline, source).window
+    return capture(Run(pipeline, source)).window
 
 
 def read_share(pipeline: Pipeline, source: ConnectParams, scn: int, number: int) -> bool:
-    return steps.read_snapshot_table(pipeline, source, scn, "SHOP.PARTS", worker=(number, 2)).complete
+    return steps.read_snapshot_table(Run(pipeline, source), scn, "SHOP.PARTS", worker=(number, 2)).complete
 
 
 def test_two_hosts_read_the_chunks_of_one_snapshot(shop: Shop, pipeline: Pipeline, bucket: str, s3: S3) -> None:
@@ -51,7 +51,7 @@ def test_two_hosts_read_the_chunks_of_one_snapshot(shop: Shop, pipeline: Pipelin
     shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
     more = {"tables": ["SHOP.PARTS"], "snapshot": {"chunk_bytes": "64KiB"}, "ledger": {"url": pipeline.ledger.url}}
     pipeline = shop.pipeline(landing=pipeline.landing, **more)
-    begun = steps.begin_snapshot(pipeline, shop.params)
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
     with get_context("spawn").Pool(1) as elsewhere:
         ended = elsewhere.apply_async(read_share, (pipeline, shop.params, begun.scn, 0))
         here = read_share(pipeline, shop.params, begun.scn, 1)
@@ -78,7 +78,7 @@ def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     first = capture_elsewhere(pipeline, shop.params, str(here))
     shop.work(30, seed=2)
     shop.switch_logs()
-    second = capture(pipeline, shop.params).window
+    second = capture(Run(pipeline, shop.params)).window
 
     fresh = pipeline.model_copy(update={"ledger": replace_url(pipeline, postgres.new_database())})
     with open_context(pipeline) as context:

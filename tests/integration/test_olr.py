@@ -23,7 +23,7 @@ from redolake.cockpit import read_overview
 from redolake.config import Pipeline
 from redolake.config.source import SourceSettings
 from redolake.config.tables import Table
-from redolake.context import ledger_url, open_context, open_pipeline_source
+from redolake.context import Run, ledger_url, open_context, open_pipeline_source
 from redolake.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.ledger.entries import lease_name
 from redolake.reconcile.ledger import last_batch
@@ -451,7 +451,7 @@ def kill_everywhere(pipeline: Pipeline, shop: Shop) -> None:
     """Capture a window in several attempts, each of which ends after one write more."""
     for writes in count(1):
         with suppress(Killed), mock.patch("redolake.host.crash.point", killer(writes)):
-            capture(pipeline, shop.params)
+            capture(Run(pipeline, shop.params))
             return
 
 
@@ -590,13 +590,13 @@ def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> N
     shop.work(3, seed=2)
     passed: list[str] = []
     with mock.patch("redolake.host.crash.point", passed.append):
-        steps.receive_next_window(pipeline, shop.params)
+        steps.receive_next_window(Run(pipeline, shop.params))
     points = [name for name in dict.fromkeys(passed) if not name.startswith("part of")]
     assert {"ledger.plan_slices", "write_slice", "publish", "finish"} <= {name.partition(" ")[0] for name in points}
     for seed, point in enumerate(points, 3):
         shop.work(3, seed=seed)
         with killed_at(point):
-            steps.receive_next_window(pipeline, shop.params)
+            steps.receive_next_window(Run(pipeline, shop.params))
         if seed % 3 == 0:
             streamed.server.restart()
     streamed.run(pipeline)
@@ -699,12 +699,12 @@ def test_one_that_hangs_is_not_taken_for_one_without_changes(shop: Shop) -> None
     impatient = pipeline.model_copy(update={"source": source, "wait_max_minutes": 0.0001})
     streamed.server.reads_to = int(shop.oracle.database.clock.scn)
     shop.work(3, seed=2)
-    while (found := steps.receive_next_window(impatient, shop.params)).landed is not None:
+    while (found := steps.receive_next_window(Run(impatient, shop.params))).landed is not None:
         pass
     assert re.search(r"has read to SCN \d+, log 1", found.plan.reason)  # which has not ended: it may read archived logs only
     shop.switch_logs()
     with pytest.raises(ReplicatorUnavailable, match=r"has read to SCN \d+, log 1, written \d+ minutes ago"):
-        steps.receive_next_window(impatient, shop.params)
+        steps.receive_next_window(Run(impatient, shop.params))
     streamed.server.reads_to = None
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}

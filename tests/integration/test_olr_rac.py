@@ -17,7 +17,7 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.config.source import SourceSettings
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.source.olr.settings import needed_configuration
 from redolake.steps.run import capture
@@ -251,7 +251,7 @@ def test_a_kill_after_any_write_leaves_no_window_of_two_threads_or_a_whole_one(s
         if writes % 3 == 0:
             rac.restart()
         with suppress(Killed), mock.patch("redolake.host.crash.point", killer(writes)):
-            capture(pipeline, shop.params)
+            capture(Run(pipeline, shop.params))
             break
     rac.run(pipeline)
     windows = steps.list_windows(pipeline)

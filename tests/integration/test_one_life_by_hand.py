@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from redolake import steps
+from redolake.context import Run
+from redolake.context.spark import spark_when_needed
 from redolake.steps.run import apply, capture
-from redolake.steps.shared.spark_session import spark_when_needed
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_life import known
@@ -76,8 +77,8 @@ def test_one_life_is_equal_at_each_window_and_replays_under_both_schemas(tmp_pat
 
         compared = set[int]()
         with spark_when_needed(pipeline, "no Spark") as session:
-            while capture(pipeline, shop.params).window:
-                assert apply(pipeline, session, lambda _: None)
+            while capture(Run(pipeline, shop.params)).window:
+                assert apply(Run(pipeline, spark=session))
                 (table,) = steps.read_status(pipeline).tables
                 assert table.error is None
                 passed = [scn for scn in states if scn <= int(table.complete_to_scn or 0)]

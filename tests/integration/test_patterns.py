@@ -7,7 +7,7 @@ import json
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import ConfigurationError, TableHeld
 from redolake.source.session import OracleSession
 from redolake.steps.run import capture
@@ -35,7 +35,7 @@ def states(pipeline) -> dict[str, str]:
 def plan_and_land(shop: Shop, pipeline):
     shop.run_sql("UPDATE a_parts SET place = 'x'", "INSERT INTO a_parts VALUES (1, 'y')", "DELETE FROM a_parts")
     shop.switch_logs()
-    found = capture(pipeline, shop.params)
+    found = capture(Run(pipeline, shop.params))
     assert found.outcome == "window", found.reason
     return found
 
@@ -57,7 +57,7 @@ def test_a_pattern_captures_what_it_matches_and_a_table_named_by_itself_keeps_it
         ]
     )
 
-    begun = steps.begin_snapshot(pipeline, parts.params)
+    begun = steps.begin_snapshot(Run(pipeline, parts.params))
 
     assert sorted(begun.tables) == sorted(captured(pipeline)) == ["SHOP.A_BINS", "SHOP.A_PARTS"]
     with open_context(pipeline) as context:
@@ -69,7 +69,7 @@ def test_a_pattern_captures_what_it_matches_and_a_table_named_by_itself_keeps_it
 
 def test_a_new_table_is_announced_and_joins_where_the_pipeline_says_so(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"])
-    steps.begin_snapshot(pipeline, parts.params)
+    steps.begin_snapshot(Run(pipeline, parts.params))
     create(parts, "a_late")
     parts.run_sql("INSERT INTO a_late VALUES (1, 'early')")
 
@@ -82,8 +82,8 @@ def test_a_new_table_is_announced_and_joins_where_the_pipeline_says_so(parts: Sh
     assert plan_and_land(parts, joining).announced == ()
     assert states(joining)["SHOP.A_LATE"] == "new"
     assert "SHOP.A_LATE" in steps.joined_tables(joining)
-    begun = steps.begin_snapshot(joining, parts.params, ["SHOP.A_LATE"])
-    assert steps.read_snapshot_table(joining, parts.params, begun.scn, "SHOP.A_LATE").rows == 1
+    begun = steps.begin_snapshot(Run(joining, parts.params), ["SHOP.A_LATE"])
+    assert steps.read_snapshot_table(Run(joining, parts.params), begun.scn, "SHOP.A_LATE").rows == 1
 
 
 def test_a_table_without_a_folder_of_its_own_is_told_everywhere_before_anything_is_written(parts: Shop) -> None:
@@ -125,7 +125,7 @@ def test_a_table_that_joins_later_never_gets_the_folder_of_one_with_contents(par
 
 def test_a_dropped_table_is_reported_and_stays_captured(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["SHOP.A_*"])
-    steps.begin_snapshot(pipeline, parts.params)
+    steps.begin_snapshot(Run(pipeline, parts.params))
     plan_and_land(parts, pipeline)
     parts.run_sql("DROP TABLE a_bins PURGE")
 
@@ -141,7 +141,7 @@ def test_a_pattern_that_matches_nothing_is_an_error_before_anything_is_written(p
     pipeline = parts.pipeline(tables=["SHOP.A_PARTS", "SHOP.ORDRES_*", "!SHOP.X"])
 
     with pytest.raises(ConfigurationError, match=r"SHOP\.ORDRES_\*: matches no table"):
-        steps.begin_snapshot(pipeline, parts.params)
+        steps.begin_snapshot(Run(pipeline, parts.params))
 
     found = {f.subject: f.severity for f in steps.run_doctor(pipeline, parts.params)}
     assert found["SHOP.ORDRES_*"] == "error"
@@ -150,10 +150,10 @@ def test_a_pattern_that_matches_nothing_is_an_error_before_anything_is_written(p
 
 def test_the_tables_of_a_pattern_are_in_each_window_and_survive_the_loss_of_the_ledger(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"])
-    steps.begin_snapshot(pipeline, parts.params)
+    steps.begin_snapshot(Run(pipeline, parts.params))
     plan_and_land(parts, pipeline)
     lose_ledger(parts.folder / "landing")
-    steps.plan_next_window(pipeline, parts.params)  # rebuilds the ledger
+    steps.plan_next_window(Run(pipeline, parts.params))  # rebuilds the ledger
 
     assert set(states(pipeline)) == {"SHOP.A_PARTS", "SHOP.A_BINS"}
     (manifest,) = (parts.folder / "landing").rglob("windows/*/manifest.json")
@@ -163,7 +163,7 @@ def test_the_tables_of_a_pattern_are_in_each_window_and_survive_the_loss_of_the_
 def test_patterns_of_owners_leave_oracles_own_users_out(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["S*.A_PARTS"])
 
-    assert steps.begin_snapshot(pipeline, parts.params).tables == ("SHOP.A_PARTS",)
+    assert steps.begin_snapshot(Run(pipeline, parts.params)).tables == ("SHOP.A_PARTS",)
 
 
 def test_doctor_sends_as_many_statements_for_many_tables_as_for_one(parts: Shop, monkeypatch) -> None:

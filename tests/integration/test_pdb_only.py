@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import ConfigurationError, MiningIncomplete, RedoLost
 from redolake.source import ConnectParams
 from redolake.source.setup_sql import Flavour
@@ -74,7 +75,7 @@ def test_a_row_is_landed_once_whatever_thread_it_is_from(tmp_path: Path, no_spar
         steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
         tenant.work(60)
         tenant.switch_logs()
-        inside = capture(pipeline, tenant.params)
+        inside = capture(Run(pipeline, tenant.params))
         root = replace(
             tenant.params,
             user=tenant.oracle.capture_user,
@@ -82,7 +83,7 @@ def test_a_row_is_landed_once_whatever_thread_it_is_from(tmp_path: Path, no_spar
             dsn=tenant.oracle.root_dsn,
             pdb_only=False,
         )
-        again = steps.remine_window(pipeline, inside.window, source=root)
+        again = steps.remine_window(Run(pipeline, root), inside.window)
 
         assert again.equal, again.differs
 
@@ -95,7 +96,7 @@ def test_a_missing_archived_log_stops_the_window(tenant: Tenant, no_spark: str) 
     tenant.oracle.faults.remove_files()
 
     with pytest.raises(RedoLost, match="is not available"):
-        capture(pipeline, tenant.params)
+        capture(Run(pipeline, tenant.params))
 
 
 def test_redo_from_before_a_resetlogs_that_oracle_does_not_choose_stops_the_window(tenant: Tenant, no_spark: str) -> None:
@@ -106,7 +107,7 @@ def test_redo_from_before_a_resetlogs_that_oracle_does_not_choose_stops_the_wind
     tenant.oracle.faults.reset_logs()
 
     with pytest.raises(MiningIncomplete, match="Oracle does not find the logs"):
-        capture(pipeline, tenant.params)
+        capture(Run(pipeline, tenant.params))
 
     assert steps.inspect_redo_loss(pipeline, tenant.params).choices
 
@@ -119,7 +120,7 @@ def test_a_purged_log_is_found_by_the_gate(tenant: Tenant, no_spark: str) -> Non
     tenant.oracle.faults.purge_logs()
 
     with pytest.raises(RedoLost, match="archive log"):
-        capture(pipeline, tenant.params)
+        capture(Run(pipeline, tenant.params))
 
 
 def test_a_pdb_that_hides_the_logs_is_refused(tmp_path: Path) -> None:

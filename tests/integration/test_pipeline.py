@@ -19,13 +19,13 @@ from deltalake import DeltaTable
 from redolake import steps
 from redolake.cockpit import read_overview
 from redolake.config.tables import OnDdl
-from redolake.context import ledger_url
+from redolake.context import Run, ledger_url
+from redolake.context.spark import spark_when_needed
 from redolake.decode.changes import decode_changes
 from redolake.errors import ConfigurationError, TableHeld, TextNotValid
 from redolake.job import translation
 from redolake.source.olr import needed_configuration
 from redolake.steps.run import apply
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt
@@ -478,7 +478,7 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     monkeypatch.undo()
     steps.resume_tables(pipeline, ["SHOP.PARTS"])
     with spark_when_needed(pipeline, spark) as session:
-        assert apply(pipeline, session, lambda _: None)  # without a source nothing can be mined
+        assert apply(Run(pipeline, spark=session))  # without a source nothing can be mined
 
     assert held.state == "held"
     assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in str(held.error)

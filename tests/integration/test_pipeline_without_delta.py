@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
+from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, LandingDamaged, TableHeld
 from redolake.steps.run import apply, capture
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
@@ -70,7 +70,7 @@ def test_nothing_switches_the_container_where_the_pdb_has_its_own_service(shop: 
     steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=no_spark)
     assert [f for f in steps.run_doctor(pipeline, source) if f.severity == "error"] == []
     with pytest.raises(ConfigurationError, match="ORA-24964") as refused:
-        steps.begin_snapshot(pipeline, shop.params, TWO_TABLES, replace=True)
+        steps.begin_snapshot(Run(pipeline, shop.params), TWO_TABLES, replace=True)
     shop.oracle.faults.allow_set_container()
 
     assert "`pdb_service`" in refused.value.cure
@@ -114,9 +114,9 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     shop.work(40)
     shop.switch_logs()
-    window = capture(pipeline, shop.params).window
+    window = capture(Run(pipeline, shop.params)).window
 
-    again = steps.remine_window(pipeline, window, source=shop.params)
+    again = steps.remine_window(Run(pipeline, shop.params), window)
     fewer = steps.remine_window(shop.pipeline(tables=TWO_TABLES[:1]), window, source=shop.params)
 
     assert again.equal, again.differs
@@ -129,11 +129,11 @@ def test_a_window_that_is_mined_after_a_table_was_removed_lands(shop: Shop, no_s
     steps.take_snapshot(both, source=shop.params, spark=no_spark)
     shop.work(40)
     shop.switch_logs()
-    planned = steps.plan_next_window(both, shop.params)
+    planned = steps.plan_next_window(Run(both, shop.params))
     assert planned.window is not None
 
-    mined = [steps.mine_window_slice(one, shop.params, planned.window, number) for number in planned.slices]
-    steps.land_window(one, planned.window, mined, shop.params)
+    mined = [steps.mine_window_slice(Run(one, shop.params), planned.window, number) for number in planned.slices]
+    steps.land_window(Run(one, shop.params), planned.window, mined)
     caught_up(shop, one, no_spark)
 
     found = steps.verify_tables(one, source=shop.params, spark=no_spark)
@@ -248,11 +248,11 @@ def test_rows_that_a_killed_verify_has_left_are_removed_but_not_those_of_one_tha
         if line == "comparing SHOP.CUSTOMERS with Delta":
             if step == "verify":
                 steps.verify_tables(pipeline, ["SHOP.PAYMENTS"], source=shop.params, spark=no_spark)
-            steps.plan_next_window(pipeline, source=shop.params)
+            steps.plan_next_window(Run(pipeline, shop.params))
             seen.extend(rows.rglob("*.parquet"))
 
     if step == "plan":
-        steps.plan_next_window(pipeline, source=shop.params)
+        steps.plan_next_window(Run(pipeline, shop.params))
         assert list(rows.iterdir()) == []
     found = steps.verify_tables(pipeline, source=shop.params, spark=no_spark, report=look_after_another_step)
 
@@ -264,12 +264,12 @@ def test_rows_that_a_killed_verify_has_left_are_removed_but_not_those_of_one_tha
 def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(shop: Shop, no_spark: str) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
-    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
+    begun = steps.begin_snapshot(Run(pipeline, shop.params), ["SHOP.PARTS"], replace=True)
+    steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
     caught_up(shop, pipeline, no_spark)
     load = steps.prepare_snapshot_load(pipeline, {"SHOP.PARTS": begun.scn}, replace=True)
-    steps.run_spark_job(pipeline, load, no_spark)
+    steps.run_spark_job(Run(pipeline, spark=no_spark), load)
     lose_ledger(shop.folder / "landing")
     caught_up(shop, pipeline, no_spark)
 
@@ -285,13 +285,13 @@ def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop
     shop.work(30, seed=4)
     shop.switch_logs()
     with spark_when_needed(pipeline, no_spark) as session:
-        while capture(pipeline, shop.params).outcome == "window":
+        while capture(Run(pipeline, shop.params)).outcome == "window":
             pass
         prepared = steps.prepare_batch(pipeline)
-        steps.run_spark_job(pipeline, prepared.batch, session.session())
+        steps.run_spark_job(Run(pipeline, spark=session.session()), prepared.batch)
         with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
             steps.record_batch(pipeline, prepared.batch)
-        apply(pipeline, session, lambda _: None)
+        apply(Run(pipeline, spark=session))
 
     states = {t.table: t.state for t in steps.read_status(pipeline).tables}
     others = [name for name in states if name != "SHOP.PAYMENTS"]

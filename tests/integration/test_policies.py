@@ -9,6 +9,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from standin.faults.injection import FaultInjector
 from tests.fixtures.shop import Shop, open_shop
@@ -66,7 +67,7 @@ def test_a_policy_is_refused_with_the_grant_unless_the_user_is_exempt(tmp_path: 
             assert all(error.startswith(what) for error in found)
             assert all(f"GRANT {privilege} TO {shop.oracle.capture_user}" in error for error in found)
             with pytest.raises(ConfigurationError, match=privilege):
-                steps.begin_snapshot(pipeline, shop.params)
+                steps.begin_snapshot(Run(pipeline, shop.params))
             shop.oracle.faults.drop_policies()
 
         for privilege in ("EXEMPT ACCESS POLICY", "EXEMPT REDACTION POLICY"):
@@ -80,11 +81,11 @@ def test_a_policy_is_refused_with_the_grant_unless_the_user_is_exempt(tmp_path: 
 
 def test_a_policy_that_comes_while_a_snapshot_is_read_stops_it(shop: Shop) -> None:
     pipeline = with_parts(shop)
-    begun = steps.begin_snapshot(pipeline, shop.params)
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
     shop.oracle.faults.add_policy("SHOP.PARTS", "id > 1")
 
     with pytest.raises(ConfigurationError, match="EXEMPT ACCESS POLICY"):
-        steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
+        steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS")
 
 
 def test_a_view_that_the_user_may_not_see_counts_as_a_policy(shop: Shop) -> None:

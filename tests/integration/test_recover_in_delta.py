@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
 from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
@@ -90,7 +91,7 @@ def test_a_declared_gap_is_closed_once_its_logs_are_restored(losing: LosingPipel
     # Each row that the gap changed is as in the source: those changed or deleted later too. The position stays.
     position = losing.status().tables[0].complete_to_scn
     closed = close_gap(losing)
-    assert (closed.done, closed.tables[0].is_closed) == (True, True)
+    assert (closed.done, closed.tables[0].equal) == (True, True)
     assert (closed.tables[0].inserted, closed.tables[0].deleted) == (2, 0)  # those of 10 and 20; 1 is updated
     assert losing.status().tables[0].complete_to_scn == position
     assert losing.is_equal()
@@ -145,7 +146,7 @@ def test_a_gap_stays_open_while_a_transaction_that_began_in_it_has_not_ended(los
 
         left = close_gap(losing)
 
-        assert (left.done, left.tables[0].is_closed) == (False, False)
+        assert (left.done, left.tables[0].equal) == (False, False)
         assert "has not ended by SCN" in left.tables[0].why_not
         cursor.execute("INSERT INTO parts (id, place, quantity) VALUES (31, 'long', 31)")
         long_one.commit()
@@ -190,7 +191,7 @@ def test_a_ddl_that_is_older_than_the_tables_snapshot_does_not_keep_its_gap_open
     shop.run_sql("INSERT INTO parts VALUES (3, 3)")
     shop.switch_logs()
     with pytest.raises(RedoLost):
-        steps.plan_next_window(pipeline, shop.params)
+        steps.plan_next_window(Run(pipeline, shop.params))
     why: dict[str, Any] = {"reason": "gone", "by": "test", "source": shop.params, "spark": spark}
     steps.recover_redo_loss(pipeline, "gap", **why)
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
@@ -229,7 +230,7 @@ def test_a_table_that_is_held_at_the_gap_goes_on_when_it_is_closed(losing: Losin
     assert (held.state, "the row is not in the target" in str(held.error)) == ("held", True)
     losing.shop.oracle.faults.restore_logs()
 
-    for point in ("repair", "ledger.repair_table"):
+    for point in ("repair", "ledger.read_part"):
         with killed_at(point):
             close_gap(losing)
     assert close_gap(losing).done

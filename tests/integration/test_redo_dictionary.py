@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import NoDictionaryInRedo
 from redolake.steps.run import capture
 from redolake.window.dictionary import BUILD
@@ -81,13 +82,13 @@ def test_a_log_that_is_missing_since_the_dictionary_stops_the_plan(shop: Shop, n
     shop.oracle.faults.purge_logs(2, gone, gone)
 
     with pytest.raises(NoDictionaryInRedo, match=f"sequence {gone} is not available"):
-        capture(pipeline, shop.params)
+        capture(Run(pipeline, shop.params))
 
     build(shop)
     with pytest.raises(NoDictionaryInRedo):
-        capture(pipeline, shop.params)  # a later dictionary does not serve earlier redo
+        capture(Run(pipeline, shop.params))  # a later dictionary does not serve earlier redo
     online = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": "online"})})
-    assert capture(online, shop.params).outcome == "window"
+    assert capture(Run(online, shop.params)).outcome == "window"
 
 
 def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.steps.run import capture
 from tests.fixtures.shop import Shop, open_shop
@@ -248,7 +249,7 @@ def test_a_rename_by_pattern_is_followed_by_an_apply_that_runs_after_the_rename_
         shop.run_sql(statement)
         insert(shop, table, 2 if table == "away" else 3, table)
         shop.switch_logs()
-        while capture(pipeline, shop.params).outcome == "window":
+        while capture(Run(pipeline, shop.params)).outcome == "window":
             pass
     caught_up(shop, pipeline, "no Spark")
 

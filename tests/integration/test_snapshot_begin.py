@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from redolake.host.progress import Progress
 from redolake.source import handover
@@ -30,12 +30,12 @@ def test_an_open_transaction_without_a_start_is_waited_for(shop: Shop, monkeypat
         shop.oracle.faults.hide_starts(shown)
         monkeypatch.setattr(handover, "START_DEADLINE_SECONDS", 0)
         with pytest.raises(SnapshotTooEarly, match=r"does not show where 1 open transaction.*, 1 undo records") as early:
-            steps.begin_snapshot(pipeline, shop.params)
+            steps.begin_snapshot(Run(pipeline, shop.params))
         assert "GV$SESSION" in early.value.cure
 
         monkeypatch.setattr(handover, "START_DEADLINE_SECONDS", 60)
         monkeypatch.setattr(handover, "sleep", lambda _: shop.oracle.faults.show_starts())
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(Run(pipeline, shop.params))
         with open_context(pipeline) as context:
             position = context.ledger.position()
         assert position is not None
@@ -49,7 +49,7 @@ def test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is
         (tx,) = shop.oracle.database.state.transactions.values()
         shop.oracle.faults.prepare_transactions()
         pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(Run(pipeline, shop.params))
         with open_context(pipeline) as context:
             position = context.ledger.position()
         assert position is not None
@@ -57,7 +57,7 @@ def test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is
 
         shop.oracle.faults.prepare_transactions(listed=False)
         with pytest.raises(SnapshotTooEarly, match="in doubt") as early:
-            steps.begin_snapshot(pipeline, shop.params)
+            steps.begin_snapshot(Run(pipeline, shop.params))
         assert "COMMIT FORCE '{}.{}.{}'".format(*tx.xid) in early.value.cure
 
 
@@ -97,18 +97,18 @@ def test_a_ddl_during_the_choice_of_the_scn_repeats_the_choice(shop: Shop, ddl_b
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     left = ddl_between("ALTER TABLE parts ADD colour VARCHAR2(9)")
 
-    begun = steps.begin_snapshot(pipeline, shop.params)
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
 
     assert left == []
     assert columns_at(pipeline, begun.scn) == ["ID", "PLACE", "COLOUR"]
-    assert steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS").rows == 0
+    assert steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS").rows == 0
 
 
 def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    scn = steps.begin_snapshot(pipeline, shop.params).scn
+    scn = steps.begin_snapshot(Run(pipeline, shop.params)).scn
 
     with open_context(pipeline) as context:
         found = context.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
@@ -121,7 +121,7 @@ def test_continuous_ddl_fails_the_snapshot_as_busy_and_nothing_is_written(shop: 
     ddl_between(*(f"ALTER TABLE parts ADD c{number} NUMBER" for number in range(9)))
 
     with pytest.raises(SourceBusy, match=r"DDL keeps changing.*SHOP\.PARTS"):
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(Run(pipeline, shop.params))
     assert everything_written(shop) == set()
 
 
@@ -141,7 +141,7 @@ def test_errors_that_doctor_finds_refuse_a_snapshot_of_named_tables_before_anyth
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BAD"])
 
     with pytest.raises(ConfigurationError) as refused:
-        steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS", "SHOP.BAD"])
+        steps.begin_snapshot(Run(pipeline, shop.params), ["SHOP.PARTS", "SHOP.BAD"])
 
     for part in parts:
         assert part in str(refused.value)
@@ -155,7 +155,7 @@ def test_the_character_set_of_the_pdb_is_recorded(shop: Shop) -> None:
     shop.oracle.database.state.pdb_characterset = "WE8MSWIN1252"
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    steps.begin_snapshot(pipeline, shop.params)
+    steps.begin_snapshot(Run(pipeline, shop.params))
 
     with open_context(pipeline) as context:
         assert context.landing.encoding().text == "WE8MSWIN1252"
@@ -169,24 +169,24 @@ def test_a_character_set_without_a_decoder_is_a_warning(shop: Shop) -> None:
     (found,) = (f for f in steps.run_doctor(pipeline, shop.params) if "WE8EBCDIC1047" in f.what and f.severity != "note")
 
     assert found.severity == "warning"
-    assert steps.begin_snapshot(pipeline, shop.params).tables == ("SHOP.PARTS",)
+    assert steps.begin_snapshot(Run(pipeline, shop.params)).tables == ("SHOP.PARTS",)
 
 
 def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-    steps.begin_snapshot(pipeline, shop.params)
+    steps.begin_snapshot(Run(pipeline, shop.params))
     shop.switch_logs()
     shop.oracle.faults.reset_logs()
 
     with pytest.raises(SnapshotTooEarly, match="was opened with RESETLOGS"):
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(Run(pipeline, shop.params))
 
     shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
     shop.switch_logs()
-    while capture(pipeline, shop.params).outcome == "window":
+    while capture(Run(pipeline, shop.params)).outcome == "window":
         pass
-    assert steps.begin_snapshot(pipeline, shop.params).tables == ("SHOP.PARTS",)
+    assert steps.begin_snapshot(Run(pipeline, shop.params)).tables == ("SHOP.PARTS",)
 
 
 @pytest.mark.parametrize(("gathered", "totals"), [(False, [None, 3]), (True, [5, 3])])
@@ -197,7 +197,7 @@ def test_a_first_snapshot_expects_the_rows_of_the_statistics(shop: Shop, gathere
     shop.run_sql("DELETE FROM parts WHERE id > 2")
     pipeline, lines = shop.pipeline(tables=["SHOP.PARTS"]), list[str]()
 
-    begun = steps.begin_snapshot(pipeline, shop.params)
-    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS", lines.append)
+    begun = steps.begin_snapshot(Run(pipeline, shop.params))
+    steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS", lines.append)
 
     assert [line.total for line in lines if isinstance(line, Progress)] == totals, "the last one is exact"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.errors import Terminal
 from redolake.reconcile.dropped_transactions import DropReport
 from redolake.steps.apply.transactions import OpenTransactionReport
@@ -145,7 +145,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     with pytest.raises(Terminal, match="applied in part"):
         transactions.drop(wanted.xid)
     spec = steps.prepare_batch(transactions.pipeline).batch
-    steps.run_spark_job(transactions.pipeline, spec, transactions.spark)
+    steps.run_spark_job(Run(transactions.pipeline, spark=transactions.spark), spec)
     steps.record_batch(transactions.pipeline, spec)
     assert json.loads(manifest.read_text())["dropped"] == first["dropped"]
     assert (transactions.contents(), transactions.dropped()) == (expected, [report])

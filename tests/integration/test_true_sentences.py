@@ -21,7 +21,7 @@ from redolake.cockpit import Overview, read_overview
 from redolake.cockpit.metrics import prometheus_text
 from redolake.cockpit.overview import EVERY_TABLE
 from redolake.config import Pipeline
-from redolake.context import ledger_url
+from redolake.context import Run, ledger_url
 from redolake.errors import RedoLost, TableHeld
 from tests.fixtures.shop import Shop, shop
 from tests.references.plain_lake import PlainLake
@@ -63,9 +63,9 @@ def test_each_sentence_from_snapshot_to_declared_gap_is_true(shop: Shop, tmp_pat
 
     with PlainLake().in_place_of_spark():
         assert look("before").health.state == "not started"
-        begun = steps.begin_snapshot(pipeline, shop.params)
+        begun = steps.begin_snapshot(Run(pipeline, shop.params))
         assert look("begun").health.state == "snapshotting"
-        steps.read_snapshot_table(pipeline, shop.params, begun.scn, names[0])
+        steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, names[0])
         assert look("one is read").health.state == "snapshotting"
         steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params)
         loaded = look("loaded, windows are older")

@@ -10,6 +10,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.errors import ConfigurationError, RedoLost
 from redolake.source import open_source, read_current_scn
 from tests.fixtures.shop import Shop, open_shop
@@ -315,7 +316,7 @@ def test_a_gap_with_such_rows_is_not_closed(shop: Shop, lake: PlainLake, is_ende
     shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
     shop.switch_logs()
     with pytest.raises(RedoLost):
-        steps.plan_next_window(pipeline, shop.params)
+        steps.plan_next_window(Run(pipeline, shop.params))
     steps.recover_redo_loss(pipeline, "gap", source=shop.params, spark=NO_SPARK, by="test", reason="lost")
     caught_up(shop, pipeline, NO_SPARK)
     shop.oracle.faults.restore_logs(folder=str(shop.folder / "restored"))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
+from redolake.context.spark import spark_when_needed
 from redolake.errors import LandingUnwritable
 from redolake.land.windows import Windows
 from redolake.steps.run import apply, capture
-from redolake.steps.shared.spark_session import spark_when_needed
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
@@ -169,10 +169,10 @@ def test_a_policy_that_was_declared_after_the_landing_reads_nothing(shop: Shop, 
     pipeline = begun(shop, on_ddl={})
     shop.run_sql("ALTER TABLE parts DROP PARTITION old")
     shop.switch_logs()
-    assert capture(pipeline, shop.params).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).outcome == "window"
     follows = shop.pipeline(tables=["SHOP.PARTS"], on_ddl=FOLLOWED)
     with spark_when_needed(follows, "no Spark") as session:
-        assert apply(follows, session, lambda _: None)
+        assert apply(Run(follows, spark=session))
 
     assert "the window had landed before `on_ddl` in pipelines.yml said `follow`" in stopped(pipeline)[0]
 
@@ -200,7 +200,7 @@ def test_a_landing_killed_after_the_rows_were_read_lands_again(shop: Shop, lake:
     shop.run_sql("ALTER TABLE parts DROP PARTITION old", "ALTER TABLE parts ADD (seen DATE DEFAULT SYSDATE)", *DML)
     shop.switch_logs()
     with killed_at("whole"):
-        capture(pipeline, shop.params)
+        capture(Run(pipeline, shop.params))
     caught_up(shop, pipeline, "no Spark")
 
     assert differences(shop, pipeline) == {}

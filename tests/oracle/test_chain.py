@@ -17,6 +17,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.context import Run
 from redolake.source import open_source
 from tests.oracle.command import REDOLAKE, environment
 from tests.oracle.conftest import Database
@@ -88,7 +89,7 @@ def test_a_window_mined_again_after_many_switches_and_ddl_is_equal(parts: Parts)
     (landed, *_) = (w for w in steps.list_windows(parts.pipeline) if w.rows)
     for _ in range(3):
         parts.database.archive_logs()
-    again = steps.remine_window(parts.pipeline, landed.name, source=parts.database.reader)
+    again = steps.remine_window(Run(parts.pipeline, parts.database.reader), landed.name)
 
     assert again.equal, again.differs
 

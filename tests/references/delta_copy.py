@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from hypothesis import note
 
 from redolake import steps
+from redolake.context import Run
 from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.generated.histories import TABLES, Apply, Capture, History, abreast, drawn, histories
@@ -64,23 +65,23 @@ class DeltaCopy:
         if step.killed:
             with suppress(Killed):
                 self.capture_killed(pipeline, step.killed)
-        while (found := capture(pipeline, self.source)).window:
+        while (found := capture(Run(pipeline, self.source))).window:
             note(found.reason)
             if step.again:
                 self.totals["windows mined again"] += 1
-                assert steps.remine_window(pipeline, found.window, source=self.source).equal
+                assert steps.remine_window(Run(pipeline, self.source), found.window).equal
             if not step.all:
                 break
 
     def capture_killed(self, pipeline: Any, killed: str) -> None:
-        planned = steps.plan_next_window(pipeline, self.source)
+        planned = steps.plan_next_window(Run(pipeline, self.source))
         if planned.window is None:
             return
         self.totals[f"killed: {killed}"] += 1
         if killed == "plan":
             return
         slices = planned.slices[: 1 if killed == "slice" else None]
-        records = [steps.mine_window_slice(pipeline, self.source, planned.window, number) for number in slices]
+        records = [steps.mine_window_slice(Run(pipeline, self.source), planned.window, number) for number in slices]
         if killed == "chain":
             with mock.patch("redolake.land.windows.point", partial(kill_at, "land.chain")):
                 steps.land_window(pipeline, planned.window, records)
@@ -91,14 +92,14 @@ class DeltaCopy:
                 prepared = steps.prepare_batch(self.pipeline)
                 self.totals[f"killed: {step.killed}"] += bool(prepared.batch)
                 if step.killed != "order" and prepared.batch:
-                    steps.run_spark_job(self.pipeline, prepared.batch, self.spark)
+                    steps.run_spark_job(Run(self.pipeline, spark=self.spark), prepared.batch)
         prepared = steps.prepare_batch(self.pipeline)
         if prepared.batch:
             note(f"batch of commits in [{prepared.start_scn}, {prepared.end_scn})")
             self.totals["batches"] += 1
             for again in (False, True) if step.again else (False,):
                 self.totals["batches run again"] += again
-                result: Any = steps.run_spark_job(self.pipeline, prepared.batch, self.spark)
+                result: Any = steps.run_spark_job(Run(self.pipeline, spark=self.spark), prepared.batch)
                 steps.record_batch(self.pipeline, prepared.batch)
             for table in result.tables:
                 self.totals.update({name: getattr(table.balance, name) for name in DISPOSITIONS})

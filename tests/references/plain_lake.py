@@ -25,9 +25,8 @@ import pyarrow.parquet as pq
 
 from redolake.apply.delta.log import VersionToRead
 from redolake.apply.landed.source_rows import READ_AS_REDO
-from redolake.apply.target import Merged
 from redolake.apply.verify.comparison import CompareTask, Comparison
-from redolake.apply.verify.repair import RepairCommit, RepairTask
+from redolake.apply.verify.repair import RepairTask
 from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from redolake.assemble.valueless import valueless
 from redolake.decode.changes import decode_changes
@@ -51,6 +50,7 @@ from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from redolake.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule, of_columns
+from redolake.values.terms import RowCounts
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.references.source_comparison import compare_keyed, plain, rows_of
@@ -368,7 +368,7 @@ class PlainLake:
 
     def repair_rows(
         self, _: Any, task: RepairTask, _lake: Any, may_commit: Callable[[], None]
-    ) -> tuple[RepairCommit, Comparison]:
+    ) -> tuple[int, RowCounts, Comparison]:
         one, table = task.compare, self.tables[task.compare.target]
         version, keys = one.version, [name_of(one.version, number) for number in one.version.key]
         wanted = pa.table({name: [row.key[n] for row in task.found] for n, name in enumerate(keys)})
@@ -383,7 +383,7 @@ class PlainLake:
         )
         crash.point("repair")
         same = Comparison(one.table, one.complete_to, number, len(found), len(found), 0, 0, 0)
-        return RepairCommit(number, Merged(deleted=len(table.rows) - len(rows.keys() & table.rows.keys()))), same
+        return number, RowCounts(deleted=len(table.rows) - len(rows.keys() & table.rows.keys())), same
 
     def check_not_passed(self, table: PlainTable, app_id: str, scn: int) -> None:
         if (position := table.positions.get(app_id, -1)) > scn:

@@ -11,7 +11,7 @@ from typing import Any
 from redolake import steps
 from redolake.cockpit import read_overview
 from redolake.config import Pipeline
-from redolake.context import ledger_url, now, open_context
+from redolake.context import Run, ledger_url, now, open_context
 from redolake.land import dictionary, layout
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.newest_batches import batch_name
@@ -117,15 +117,15 @@ class AgedPipeline:
     def round_steps(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Yield the steps of one round, to be run in their order."""
         pipeline, source, found = self.pipeline, self.shop.params, list[Any]()
-        yield "plan", lambda: found.append(steps.plan_next_window(pipeline, source))
+        yield "plan", lambda: found.append(steps.plan_next_window(Run(pipeline, source)))
         plan = found.pop()
         assert plan.window is not None, plan.reason
-        records = [steps.mine_window_slice(pipeline, source, plan.window, number) for number in plan.slices]
-        yield "land", lambda: steps.land_window(pipeline, plan.window, records, source)
+        records = [steps.mine_window_slice(Run(pipeline, source), plan.window, number) for number in plan.slices]
+        yield "land", lambda: steps.land_window(Run(pipeline, source), plan.window, records)
         yield "prepare", lambda: found.append(steps.prepare_batch(pipeline).batch)
         batch = found.pop()
         assert batch is not None
-        steps.run_spark_job(pipeline, batch, PLAIN)
+        steps.run_spark_job(Run(pipeline, spark=PLAIN), batch)
         yield "record", lambda: steps.record_batch(pipeline, batch)
 
     def steps(self) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -135,7 +135,7 @@ class AgedPipeline:
         self.change()
         yield from self.round_steps()
         pipeline = self.pipeline
-        yield "plan of nothing", lambda: steps.plan_next_window(pipeline, self.shop.params)
+        yield "plan of nothing", lambda: steps.plan_next_window(Run(pipeline, self.shop.params))
         yield "status", lambda: steps.read_status(pipeline)
         yield "dropped transactions", lambda: steps.list_transactions(pipeline)
         yield "windows", lambda: steps.list_windows(pipeline)

@@ -119,7 +119,7 @@ class CockpitLedger:
         self.clock += timedelta(seconds=9)
         seconds = {"assemble": 3.1, "apply": 4.5, "tables": {str(table): 0.9 for table in self.tables[:5]}}
         ddl = [{}, {"add_column": 1}, {}, {}]
-        changes = {t: Changes(210 + 7 * n, 90 * n, 4, ddl[n]) for n, t in enumerate(self.tables[:4])}
+        changes = {t: Changes(ddl[n], inserted=210 + 7 * n, updated=90 * n, deleted=4) for n, t in enumerate(self.tables[:4])}
         self.ledger.record_windows_applied([(window, batch, account)])
         self.ledger.record_applied(batch, scns, "folder", self.result(seconds, account), changes)
         for version, table in enumerate(self.tables[:5]):

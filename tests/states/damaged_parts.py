@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run, open_context
 from redolake.steps.run import capture
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.source_comparison import compare_with_source
@@ -25,7 +25,7 @@ class Parts:
         """Land a window with the statements; return its folder."""
         self.shop.run_sql(*statements)
         self.shop.switch_logs()
-        found = capture(self.pipeline, self.shop.params)
+        found = capture(Run(self.pipeline, self.shop.params))
         assert found.window is not None
         return self.landing / "windows" / found.window
 
@@ -33,7 +33,7 @@ class Parts:
         return steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
     def remine(self, folder: Path, **more: Any) -> Any:
-        return steps.remine_window(self.pipeline, folder.name, source=self.shop.params, **more)
+        return steps.remine_window(Run(self.pipeline, self.shop.params), folder.name, **more)
 
     def error(self) -> dict[str, Any]:
         """Return the error that holds the table."""

@@ -8,6 +8,7 @@ import oracledb
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import RedoLost
 from redolake.steps.capture.windows import PlanOutcome
 from redolake.steps.proof.verify import Verification
@@ -46,7 +47,7 @@ class LosingPipeline:
 
     def land(self) -> None:
         """Land every sealed window, and apply nothing."""
-        while capture(self.pipeline, self.shop.params).outcome == "window":
+        while capture(Run(self.pipeline, self.shop.params)).outcome == "window":
             pass
 
     def lose_redo(self) -> None:
@@ -70,7 +71,7 @@ class LosingPipeline:
         self.shop.switch_logs()
 
     def plan(self) -> PlanOutcome:
-        return steps.plan_next_window(self.pipeline, self.shop.params)
+        return steps.plan_next_window(Run(self.pipeline, self.shop.params))
 
     def recover(self) -> RecoveryReport:
         return steps.inspect_redo_loss(self.pipeline, self.shop.params)

@@ -63,7 +63,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         events = context["outlet_events"]
         publish_table_events(events, pipeline, advanced, complete_to, batch_extra(recorded))
-        rows = sum(table.inserted + table.updated + table.deleted for table in recorded.tables.values())
+        rows = sum(table.changed for table in recorded.tables.values())
         note = window_note(recorded.start_scn, recorded.end_scn, recorded.ends_at, rows)
         log.info("%s", note)
         leave_note(context, note)

@@ -149,7 +149,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             recorded = steps.record_backfill(resolved, batch)
         for table in recorded.tables:
-            log.info("%s: +%s ~%s -%s in %s", one_line(table.table), table.inserted, table.updated, table.deleted, table.target)
+            log.info("%s: %s in %s", one_line(table.table), table.short_text, table.target)
         return asdict(recorded)
 
     params = backfill_params(pipeline)

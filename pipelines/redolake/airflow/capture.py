@@ -84,9 +84,9 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         context["task"].operator_extra_links = MINE_LINKS  # a mapped task is made from its class, which has none
         context["task"].redolake_window = window  # type: ignore[attr-defined]
         found = []
-        with resolved_pipeline(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved, steps.Run(resolved, source_of(pipeline)) as run:
             for number in slice_numbers:
-                mined = steps.mine_window_slice(resolved, source_of(pipeline), window, number)
+                mined = steps.mine_window_slice(run, window, number)
                 log_mined(mined)
                 found.append(mined)
         context["slice_label"] = group_label([slice_label(mined) for mined in found])  # type: ignore[typeddict-unknown-key]
@@ -96,10 +96,10 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     def land(planned: list[dict[str, Any]], mined: list[list[dict[str, Any]]]) -> dict[str, Any]:
         from redolake import steps
 
-        with resolved_pipeline(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved, steps.Run(resolved, source_of(pipeline)) as run:
             records = [slice_from_xcom(body) for group in mined for body in group]
-            landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
-            captured = steps.read_complete_to(resolved) if is_installed() else {}
+            landed = steps.land_window(run, planned[0]["window"], records)
+            captured = steps.read_complete_to(run) if is_installed() else {}
         if landed.overtaken:
             log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:
@@ -147,9 +147,9 @@ def receive_dag(pipeline: Pipeline) -> DAG:
     def receive() -> dict[str, Any]:
         from redolake import steps
 
-        with resolved_pipeline(pipeline) as resolved:
-            received = steps.receive_next_window(resolved, source_of(pipeline))
-            captured = steps.read_complete_to(resolved) if is_installed() else {}
+        with resolved_pipeline(pipeline) as resolved, steps.Run(resolved, source_of(pipeline)) as run:
+            received = steps.receive_next_window(run)
+            captured = steps.read_complete_to(run) if is_installed() else {}
         landed = received.landed
         if landed is None:
             raise AirflowSkipException(received.plan.reason)

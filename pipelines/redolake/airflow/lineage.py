@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from redolake.config import Pipeline
 from redolake.values.table import TableId
+from redolake.values.terms import REPORTED
 
 if TYPE_CHECKING:
     from redolake.steps.apply.batch import AppliedTable
     from redolake.steps.shown.column_lineage import ColumnOrigin, TableOrigin
 
 Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
-CHANGE_COUNTS = ("inserted", "updated", "deleted", "filtered", "quarantined", "masked", "nulled")  # of AppliedTable
 
 
 def is_installed() -> bool:
@@ -63,7 +63,7 @@ def change_facets(table: AppliedTable) -> dict[str, Any]:
     from openlineage.client.facet_v2 import output_statistics_output_dataset as facet
     from openlineage.client.generated.base import OutputDatasetFacet
 
-    counts = {name: getattr(table, name) for name in CHANGE_COUNTS}
+    counts = {term.name: getattr(table, term.name) for term in REPORTED}
     return {
         "outputStatistics": facet.OutputStatisticsOutputDatasetFacet(rowCount=table.inserted + table.updated),
         "redolake_changes": OutputDatasetFacet().with_additional_properties(**counts),

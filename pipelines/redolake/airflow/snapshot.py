@@ -87,8 +87,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         chosen = context["params"]
         with resolved_pipeline(pipeline) as resolved:
             begun = steps.begin_snapshot(
-                resolved,
-                source_of(pipeline),
+                steps.Run(resolved, source_of(pipeline)),
                 chosen_tables(chosen) or None,
                 replace=bool(chosen["replace"]),
                 only_held=bool(chosen["by_policy"]),
@@ -117,13 +116,11 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         context["table_label"] = group_label([label_of(share) for share in shares])  # type: ignore[typeddict-unknown-key]
         by_itself, is_last = bool(context["params"]["by_policy"]), context["ti"].try_number > context["ti"].max_tries
-        with resolved_pipeline(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved, steps.Run(resolved, source_of(pipeline)) as run:
 
             def read_one(share: dict[str, Any]) -> TableSnapshot:
                 (table,), worker = share["tables"], (share["worker"], share["of"])
-                return steps.read_snapshot_table(
-                    resolved, source_of(pipeline), share["scn"], table, by_itself=by_itself, worker=worker, waits=False
-                )
+                return steps.read_snapshot_table(run, share["scn"], table, by_itself=by_itself, worker=worker, waits=False)
 
             return [asdict(done) for done in read_each(read_one, shares, is_last=is_last)]
 

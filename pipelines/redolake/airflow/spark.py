@@ -47,12 +47,16 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         # Otherwise Python puts the job's own folder first on its path, where `batch` and `snapshot` are our modules.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
-        with resolved_pipeline(self.pipeline) as pipeline, steps.external_spark_job(pipeline, batch, self.on_kill) as failed:
+        with (
+            resolved_pipeline(self.pipeline) as pipeline,
+            steps.Run(pipeline) as run,
+            steps.external_spark_job(run, batch, self.on_kill) as failed,
+        ):
             self.application_args = [batch, failed]
             try:
                 super().execute(context)
             except Exception as error:
-                raise_failure(steps.read_job_failure(pipeline, failed), error)
+                raise_failure(steps.read_job_failure(run, failed), error)
 
 
 def raise_failure(failure: JobFailure | None, error: Exception) -> None:
@@ -76,7 +80,7 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     with resolved_pipeline(pipeline) as resolved:
         spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
         try:
-            steps.run_spark_job(resolved, batch, spark)
+            steps.run_spark_job(steps.Run(resolved, spark=spark), batch)
         finally:
             spark.stop()
 

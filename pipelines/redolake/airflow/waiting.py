@@ -56,7 +56,7 @@ class PlanWindow(BaseOperator, SkipMixin):
 
         with resolved_pipeline(self.pipeline) as resolved:
             try:
-                found = steps.plan_next_window(resolved, source_of(self.pipeline))
+                found = steps.plan_next_window(steps.Run(resolved, source_of(self.pipeline)))
             except SourceUnavailable as error:
                 self.wait_for_source(error, event)
         log.info("%s: %s", found.outcome, found.reason)

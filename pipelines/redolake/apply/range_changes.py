@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, Window
@@ -41,6 +42,7 @@ from redolake.values.quarantine import over_limit
 from redolake.values.redo import CHANGE_ORDER, Operation
 from redolake.values.scn import ScnRange
 from redolake.values.table import ROWID_COLUMN, TableVersion
+from redolake.values.terms import RowCounts
 
 OPERATIONS = ("insert", "update", "delete")
 REMOVALS = ("truncate", "remove_rows")
@@ -57,13 +59,10 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(RowCounts):
     """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks. `filtered`
     are those of rows that the lake has neither before nor after them, which are not written. `unread` ones have a `_reason`."""
 
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     unknown: int = 0
     filtered: int = 0
     unread: int = 0
@@ -167,9 +166,8 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
             table=task.table,
         )
     check_keys(rows, task)
-    return Written(
-        found["insert"], found["update"], found["delete"], found["unknown"], found["filtered"], found["unread_changes"]
-    )
+    written: dict[str, Any] = dict(zip(RowCounts().counts, (found[name] for name in OPERATIONS), strict=True))
+    return Written(found["unknown"], found["filtered"], found["unread_changes"], **written)
 
 
 def check_limit(task: TableTask, found: Row, changes: int) -> None:

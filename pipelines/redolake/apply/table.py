@@ -28,7 +28,7 @@ from redolake.apply.small_tables import Prepared
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.holds import held_error
 from redolake.apply.spark.probes import take_alone
-from redolake.apply.target import ATTEMPT, ChangeWriter, History, Merged, Target
+from redolake.apply.target import ATTEMPT, ChangeWriter, History, Target
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_BATCH,
@@ -44,6 +44,7 @@ from redolake.records.batches.manifest import RowAccount, TableResult
 from redolake.records.batches.spec import TableTask
 from redolake.records.codec import to_body
 from redolake.values import frames
+from redolake.values.terms import ChangeCounts, RowCounts
 
 log = logging.getLogger(__name__)
 
@@ -109,9 +110,6 @@ def apply_table(
         state="applied" if error is None else "held",
         complete_to=progress.complete_to,
         error=error,
-        inserted=work.inserted,
-        updated=work.updated,
-        deleted=work.deleted,
         delta_version=progress.delta_version,
         position=table.position,
         balance=progress.account(balance),
@@ -119,9 +117,8 @@ def apply_table(
         ddl=work.ddl,
         first_commit_at=work.first_commit_at,
         last_commit_at=work.last_commit_at,
-        masked=work.masked,
-        nulled=work.nulled,
         quarantined_keys=work.quarantined_keys,
+        **ChangeCounts.sums([work]),
     )
 
 
@@ -177,7 +174,7 @@ def apply_ranges(
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
             context.note_work(task.table, work)
-            progress.work = note.work.with_rows(merged.inserted, merged.updated, merged.deleted)
+            progress.work = note.work.with_rows(merged)
             progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
             table.check_not_set_back(task, context.scns.start)  # by one who has committed since the check before the commit
         elif commit_range.steps:
@@ -236,7 +233,7 @@ def merge_range(
     history: History | None = None,
     count: int = 0,
     note: Attempt | None = None,
-) -> Merged:
+) -> RowCounts:
     """`note` is what the attempt has done with this commit. `standing` is the position from which the range goes on. Raises
     Transient if the table has another one by now: a batch whose process was killed may still be committed by its Connect
     server, and Delta skips only a position that it has."""
@@ -258,12 +255,12 @@ def merge_range(
             case ToAppend(changes, count):
                 merged = writer.append(changes, count)
             case ToMerge() if prepared.is_empty:
-                merged = Merged()
+                merged = RowCounts()
             case ToMerge():
                 merged = merge_net_change(context, table, task, prepared, writer)
             case _:
                 assert_never(prepared)
-    if merged != Merged() and table.position != last_scn:
+    if merged != RowCounts() and table.position != last_scn:
         raise InvariantBroken(
             "the commit left no position in the Delta log",
             cure=f"run `redolake snapshot {task.table} --replace` to go on; and {report_with(OF_TABLE)}",
@@ -311,7 +308,9 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
 
 
-def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: ChangeWriter) -> Merged:
+def merge_net_change(
+    context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: ChangeWriter
+) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
         merged = writer.merge(prepared.changes, prepared.has)
@@ -320,6 +319,6 @@ def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prep
         check_in_target(table, task, prepared)
         raise
     if merged is None:
-        return Merged()
+        return RowCounts()
     check_merged(task, merged, prepared.upserts)
     return merged

@@ -20,6 +20,7 @@ from redolake.records.batches.attempt import Attempt
 from redolake.records.batches.spec import TableTask
 from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 from redolake.values.target_options import TargetOptions
+from redolake.values.terms import RowCounts
 
 # `op` of a net change: the row is as it says, the row is gone, or only its large objects or filled columns are as it says.
 UPSERT, REMOVE, REPLACE, OBJECTS = "U", "D", "R", "O"
@@ -57,18 +58,6 @@ class KeyRange:
 def key_range(column: TargetColumn | None, seen: Row) -> KeyRange | None:
     """Return the range by the answer to the look at the net changes; None where they have no keys."""
     return None if column is None or seen["low"] is None else KeyRange(column, int(seen["low"]), int(seen["high"]))
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The rows that one or more commits changed."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    def __add__(self, other: Merged) -> Merged:
-        return Merged(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +147,10 @@ class Target(Protocol):
 
 
 class ChangeWriter(Protocol):
-    def merge(self, net: DataFrame, has: NetColumns) -> Merged | None:
+    def merge(self, net: DataFrame, has: NetColumns) -> RowCounts | None:
         """Commit net changes. Commit nothing, and return None, at a position that the table has."""
 
-    def append(self, inserts: DataFrame, count: int) -> Merged:
+    def append(self, inserts: DataFrame, count: int) -> RowCounts:
         """Commit `count` INSERTs."""
 
 

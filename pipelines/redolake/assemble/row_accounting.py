@@ -14,18 +14,15 @@ from pyspark.sql import functions as F
 from redolake.assemble.input_counts import InputCounts
 from redolake.assemble.transactions import (
     APPLIED,
-    BEFORE_POSITION,
     CARRIED_OUT,
-    DROPPED,
     HELD,
-    LEFT_OUT,
-    ROLLED_BACK,
     UNDONE,
 )
 from redolake.errors import OF_BATCH, InvariantBroken, RedoNotUnderstood, report_with
 from redolake.records.batches.manifest import CARRIED_IN, RowAccount
 from redolake.records.batches.spec import LandedWindow
 from redolake.values.table import TableId
+from redolake.values.terms import OF_ACCOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +76,7 @@ class RowAccounting:
         return RowAccount(
             landed=input_counts.landed.get(table, 0),
             carried_in=input_counts.carried.get(table, 0),
-            applied=self.count(table, APPLIED),
-            undone=self.count(table, UNDONE),
-            rolled_back=self.count(table, ROLLED_BACK),
-            carried_out=self.count(table, CARRIED_OUT),
-            before_position=self.count(table, BEFORE_POSITION),
-            held=self.count(table, HELD),
-            dropped=self.count(table, DROPPED),
-            left_out=self.count(table, LEFT_OUT),
+            **{term.name: self.count(table, term.name) for term in OF_ACCOUNT},
         )
 
     def accounts(

@@ -19,7 +19,6 @@ from redolake.assemble.cases import first_case
 from redolake.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from redolake.assemble.undo import match_statements, match_undo, stop_taken_back
 from redolake.assemble.unknown_xid import has_unknown_sequence
-from redolake.assemble.valueless import counts_pieces
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 
@@ -182,7 +181,7 @@ def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = (), *, 
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    assembling = [table.number for table in objects if counts_pieces(table.delivery)]
+    assembling = [table.number for table in objects if table.delivery.pieces]
     is_assembled = F.col("table_number").isin(assembling) if assembling else F.lit(False)
     matched = match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart, is_assembled)
     if assembling:

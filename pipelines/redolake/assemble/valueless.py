@@ -32,8 +32,3 @@ def valueless(delivery: Delivery) -> Valueless:
             return "all"
         case _:
             assert_never(delivery)
-
-
-def counts_pieces(delivery: Delivery) -> bool:
-    """Return whether each change of a large object counts: none of them may be taken back."""
-    return isinstance(delivery, Assembled)

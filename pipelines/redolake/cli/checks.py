@@ -54,7 +54,7 @@ def remine(
             show(output, {"discarded": names}, lambda: "\n".join(f"{name}: the next run mines it again" for name in names))
             return
         with progress() as report:
-            result = steps.remine_window(selected, window, report=report, in_place=in_place)
+            result = steps.remine_window(steps.Run(selected, report=report), window, in_place=in_place)
         show(output, result, lambda: remined_text(result))
         if not result.equal:
             raise typer.Exit(DIFFERS)

@@ -66,9 +66,7 @@ def tables_grid(found: Overview) -> Grid:
     rows = []
     for t in found.tables:
         proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.at:%Y-%m-%d %H:%M}"
-        rows.append(
-            (t.name, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof)
-        )
+        rows.append((t.name, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), *t.counts.values(), proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

@@ -32,9 +32,10 @@ from redolake.cli.output import (
     show_dropped,
     show_held,
 )
-from redolake.cli.stats import StatsBy, account_text, stats_text
+from redolake.cli.stats import StatsBy, stats_text
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.readers import NOT_PROVED
+from redolake.values.terms import account_text
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:

@@ -248,9 +248,7 @@ def backfill(
             show(output, prepared, lambda: f"{prepared.plan}\n{NOT_DONE}")
             return
         columns = ("table", "target", "inserted", "updated", "deleted", "not known", "filtered", "not read")
-        rows = [
-            (t.table, t.target, t.inserted, t.updated, t.deleted, t.unknown, t.filtered, t.not_read) for t in recorded.tables
-        ]
+        rows = [(t.table, t.target, *t.counts.values(), t.unknown, t.filtered, t.not_read) for t in recorded.tables]
         title = "Shadow tables" if prepared.details is None else f"{prepared.details.start} to {prepared.details.end}"
         show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
 

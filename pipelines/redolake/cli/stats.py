@@ -10,15 +10,12 @@ from rich.console import Group
 from rich.table import Table as Grid
 
 from redolake.cli.output import grid
+from redolake.values.terms import TERMS, account_text
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
     from redolake.ledger.batch_stats import RowStats
     from redolake.steps.shown.stats import BatchStats, PipelineStats
-
-ACCOUNT_TERMS = (
-    "applied", "filtered", "in quarantine", "rolled back", "still open", "before snapshot", "held", "dropped",
-)  # fmt: skip
 
 TIMES = "Commits of applied changes at the source, UTC"
 UNBROKEN = ("SCNs",)
@@ -29,18 +26,6 @@ Named = Sequence[tuple[str, "RowStats"]]
 class StatsBy(StrEnum):
     table = "table"
     batch = "batch"
-
-
-def account_text(account: Mapping[str, int] | None) -> str:
-    """Return the terms that add up to an account's change rows, such as `12 applied, 3 held`; empty where there is none yet."""
-    if account is None:
-        return ""
-    undone = account.get("undone", 0) + account.get("rolled_back", 0)
-    apart, rest = ("filtered", "quarantined"), ("carried_out", "before_position", "held", "dropped")
-    applied = account.get("applied", 0) + account.get("left_out", 0)
-    counts = (applied, *(account.get(term, 0) for term in apart), undone, *(account.get(term, 0) for term in rest))
-    terms = zip(ACCOUNT_TERMS, counts, strict=True)
-    return ", ".join(f"{count} {term}" for term, count in terms if count)
 
 
 def stats_text(found: PipelineStats, by: StatsBy) -> Group | str:
@@ -63,15 +48,12 @@ def scns_of(batch: BatchStats) -> str:
 
 def changed_grid(what: str, of: str, lines: Named, numbers: Sequence[int]) -> Grid:
     """Return how many rows of Delta tables changed, and what of the changes was masked or is NULL by rule, if anything."""
-    apart = [(name, counts) for name, counts in (
-        ("masked", [one.masked for _, one in lines]), ("NULL by rule", [one.nulled for _, one in lines]),
-    ) if any(counts)]  # fmt: skip
-    rows = [
-        (name, number, one.inserted, one.updated, one.deleted, *of_it)
-        for (name, one), number, *of_it in zip(lines, numbers, *(counts for _, counts in apart), strict=True)
-    ]
-    columns = (what, of, "inserted", "updated", "deleted", *(name for name, _ in apart))
-    return grid("Rows of the Delta tables", columns, rows, UNBROKEN)
+    shown = [
+        term for term in TERMS
+        if term.counts == "table" or (term.counts == "applied" and any(one.count(term) for _, one in lines))
+    ]  # fmt: skip
+    rows = [(name, number, *(one.count(term) for term in shown)) for (name, one), number in zip(lines, numbers, strict=True)]
+    return grid("Rows of the Delta tables", (what, of, *(term.text for term in shown)), rows, UNBROKEN)
 
 
 def read_grid(what: str, lines: Named) -> Grid:

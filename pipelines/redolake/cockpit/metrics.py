@@ -7,6 +7,7 @@ from typing import get_args
 
 from redolake.cockpit.values import BatchLine, Fault, Overview, State
 from redolake.records.batches.spec import ChangeKind
+from redolake.values.terms import TERMS, RowCounts
 
 Sample = tuple[str, dict[str, str], float | None]
 
@@ -90,8 +91,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     for fault in get_args(Fault):
         yield "redolake_tables_not_right", {**own, "why": fault}, len(health.faults.get(fault, ()))
     yield "redolake_declared_gaps", own, health.open_gaps
-    for kind in ("inserted", "updated", "deleted"):
-        rows = sum(getattr(table, kind) for table in found.tables)
+    for kind, rows in RowCounts.sums(found.tables).items():
         yield "redolake_rows_changed", {**own, "kind": kind}, rows
     for kind in get_args(ChangeKind):
         yield "redolake_ddl_changes", {**own, "kind": kind}, found.ddl.get(kind, 0)
@@ -111,9 +111,7 @@ def samples(found: Overview) -> Iterator[Sample]:
 
 def batch_rows(batch: BatchLine) -> dict[str, int]:
     """Return the rows of a batch by kind. `read` are all change rows, and those by what became of them are parts of these."""
-    changed = {kind: getattr(batch, kind) for kind in ("read", "inserted", "updated", "deleted", "masked")}
-    apart = {kind: batch.rows.get(kind, 0) for kind in ("applied", "filtered", "quarantined", "held")}
-    return {**changed, "null_by_rule": batch.nulled, **apart}
+    return {"read": batch.read, **{term.metric: batch.count(term) for term in TERMS if term.metric}}
 
 
 def prometheus_text(overviews: Sequence[Overview]) -> str:

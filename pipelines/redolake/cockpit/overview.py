@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
 
 from redolake.cockpit.health import health_of, one, unproved_scn
@@ -54,6 +54,7 @@ from redolake.values.amounts import duration, size
 from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 
 WINDOWS, TABLES, EVERY_TABLE = 30, 100, 1_000_000
 
@@ -235,9 +236,6 @@ def table_line(
         complete_to_scn=entry.complete_to_scn,
         delta_version=entry.delta_version,
         behind=is_behind and entry.state == "live" and listed,
-        inserted=changes.inserted if changes else 0,
-        updated=changes.updated if changes else 0,
-        deleted=changes.deleted if changes else 0,
         changed_at=reading.changed_at.get(entry.table),
         proofs=proofs_of(reading, str(entry.table)),
         snapshot=snapshot_text(reading, entry),
@@ -255,6 +253,7 @@ def table_line(
         dropped_at=reading.dropped_at.get(entry.table),
         gaps=gaps,
         dropped_transactions=lacked_drops(reading, entry),
+        **(changes or RowCounts()).counts,
     )
 
 
@@ -401,21 +400,12 @@ def batch_line(batch: BatchEntry, reading: LedgerReading) -> BatchLine:
     found = total(table_stats(batch, clock_difference(ahead_of(reading).total_seconds())).values())
     landed = [row.landed_at for row in reading.windows if row.batch == batch.name and row.landed_at is not None]
     return BatchLine(
-        batch.name,
-        batch.scns.end,
-        min(landed, default=None),
-        batch.changed_at,
-        found.first_commit_at,
-        found.last_commit_at,
-        found.size,
-        found.inserted,
-        found.updated,
-        found.deleted,
-        found.masked,
-        found.nulled,
-        found.rows,
-        found.ddl,
-        found.seconds,
+        name=batch.name,
+        end_scn=batch.scns.end,
+        landed_at=min(landed, default=None),
+        applied_at=batch.changed_at,
+        read=found.size,
+        **{one.name: getattr(found, one.name) for one in fields(found)},
     )
 
 

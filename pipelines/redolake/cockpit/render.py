@@ -13,11 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from redolake.cockpit import actions, texts
-from redolake.cockpit.timeline import timeline_of
+from redolake.cockpit.timeline import COLOURS, timeline_of
 from redolake.cockpit.values import WORST_FIRST, HistoryLine, Overview, Proof, WindowLine
 from redolake.errors import in_shell
 from redolake.records.proofs import ProvedHistory
 from redolake.values import amounts
+from redolake.values.terms import REPORTED
 
 FOLDER = Path(__file__).with_name("page")
 CHART = FOLDER / "uplot"  # the chart library as it was released, with its licence
@@ -157,6 +158,8 @@ class Pages:
             window_actions=lambda window: actions.window_actions(found.pipeline, window, tables),
             dags=list(actions.PARTS.items()),
             timeline=timeline_of(found.windows, account_text),
+            colours=COLOURS,
+            reported=REPORTED,
             tick_seconds=len(span) > 1 and (span[1][1] - span[0][1]).total_seconds() < 60,
             search=search,
             before=before,

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from redolake.cockpit.values import WindowLine
+from redolake.values.terms import OF_ACCOUNT
 
 # Each colour of the chart, and the parts of the row account that it shows.
 COLOURS = {
-    "applied": ("applied",),
-    "undone": ("undone", "rolled back"),
-    "open": ("still open",),
-    "before": ("before the snapshot", "filtered", "left out"),
-    "held": ("held", "dropped", "in quarantine"),
+    colour: tuple(term.text for term in OF_ACCOUNT if term.colour == colour)
+    for colour in ("applied", "undone", "open", "before", "held")
 }
 WAITING = "waiting"
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from redolake.ledger.batch_stats import RowStats
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.shown_facts import Choice, LogKind, ProofFact
+from redolake.values.terms import OF_ACCOUNT, RowCounts
 
 State = Literal[
     "on time", "incomplete", "wrong", "waiting for a log", "late", "stopped", "source away", "paused", "snapshotting",
@@ -130,6 +132,10 @@ class AccountPart:
     rows: int
     share: float
 
+    @property
+    def colour(self) -> str | None:
+        return next((term.colour for term in OF_ACCOUNT if term.text == self.name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
@@ -196,7 +202,7 @@ class HistoryLine:
 
 
 @dataclass(frozen=True, slots=True)
-class TableLine:
+class TableLine(RowCounts):
     """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further. A table
     that is no longer `listed` in pipelines.yml, or was dropped in Oracle at `dropped_at`, keeps its Delta table as it is. It
     lacks the changes of `gaps` and `dropped_transactions`."""
@@ -207,9 +213,6 @@ class TableLine:
     complete_to_scn: int | None
     delta_version: int | None
     behind: bool
-    inserted: int
-    updated: int
-    deleted: int
     changed_at: datetime | None
     proofs: tuple[Proof, ...]
     snapshot: str
@@ -384,26 +387,15 @@ class StreamLine:
     holds_back: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLine:
-    """What one of the last batches did to all tables. `rows` are change rows by what became of them, those that are 0 left out.
-    The commit times are of the applied ones, in UTC. `landed_at` is when the first of its windows landed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLine(RowStats):
+    """What one of the last batches did to all tables. `landed_at` is when the first of its windows landed."""
 
     name: str
     end_scn: int
     landed_at: datetime | None
     applied_at: datetime
-    first_commit_at: datetime | None
-    last_commit_at: datetime | None
     read: int
-    inserted: int
-    updated: int
-    deleted: int
-    masked: int
-    nulled: int
-    rows: Mapping[str, int]
-    ddl: Mapping[str, int]
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redolake.cockpit.values import AccountPart
-
-PARTS = {
-    "applied": "applied",
-    "filtered": "filtered",
-    "quarantined": "in quarantine",
-    "left_out": "left out",
-    "undone": "undone",
-    "rolled_back": "rolled back",
-    "carried_out": "still open",
-    "before_position": "before the snapshot",
-    "held": "held",
-    "dropped": "dropped",
-}
+from redolake.values.terms import OF_ACCOUNT, came_in
 
 
 def account_parts(account: Mapping[str, int] | None) -> tuple[tuple[AccountPart, ...], int]:
     """Return the terms of the row account with their shares, and by how much they miss the rows that came in."""
     if account is None:
         return (), 0
-    rows = account.get("landed", 0) + account.get("carried_in", 0)
-    parts = tuple(AccountPart(PARTS[term], account[term], account[term] / (rows or 1)) for term in PARTS if account.get(term))
+    rows = came_in(account)
+    parts = tuple(
+        AccountPart(term.text, account[term.name], account[term.name] / (rows or 1))
+        for term in OF_ACCOUNT
+        if account.get(term.name)
+    )
     return parts, rows - sum(part.rows for part in parts)
 
 

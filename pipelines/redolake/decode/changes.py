@@ -23,7 +23,7 @@ from redolake.decode.redo_sql import Bools
 from redolake.decode.resolve import ResolvedRedo, resolve
 from redolake.decode.young_columns import keep_defaults
 from redolake.values import frames
-from redolake.values.delivery import PLAIN, Delivery, documents_of, ids_of_pieces
+from redolake.values.delivery import PLAIN, Delivery
 from redolake.values.null_rule import has_nulls, is_else_null, own_rule
 from redolake.values.redo import Encoding
 from redolake.values.table import TableVersion, TypeRule
@@ -113,7 +113,7 @@ def decode_changes(
     _refuse_doubtful_quotes(redo, version, single_quotes, errors, of_key=True)
     images = images_of(redo, version, readings_of(version, types, encoding, before, delivery), errors)
     keep_defaults(redo, version, images, errors)
-    _refuse_missing_values(redo, version, images, errors, documents_of(delivery))
+    _refuse_missing_values(redo, version, images, errors, delivery.documents)
     _refuse_doubtful_quotes(redo, version, single_quotes, errors)
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
@@ -157,7 +157,7 @@ def readings_of(
     version: TableVersion, types: Types, encoding: Encoding, before: Collection[int] | None, delivery: Delivery
 ) -> list[Reading]:
     """Return how the values of each column are read."""
-    targets, pieces = target_types(version, types), ids_of_pieces(delivery)
+    targets, pieces = target_types(version, types), delivery.pieces
     return [
         Reading(
             column,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from redolake.decode.changes import decode_changes
 from redolake.decode.messages import is_message
-from redolake.values.delivery import Assembled, Delivery
+from redolake.values.delivery import Delivery
 
 WORTH_LOADING = 32 << 20  # bytes of redo SQL that decode_changes reads while the kernels would be loaded
 WORTH_COMPILING = 1 << 30  # and while they would be compiled
@@ -25,7 +25,7 @@ _chosen: Callable[..., pa.RecordBatch] | None = None
 def decoder(octets: int, delivery: Delivery) -> Callable[..., pa.RecordBatch]:
     """Return decode_changes or its compiled twin, which reads no large objects, for a batch with so many bytes of redo SQL."""
     global _octets, _chosen
-    if isinstance(delivery, Assembled):
+    if delivery.pieces:
         return decode_changes
     _octets += octets
     if _chosen is None and _octets >= WORTH_LOADING:

@@ -26,7 +26,7 @@ def write_changes(context: ApplyContext, spec: BatchSpec) -> tuple[Assembly, tup
     for number, task in enumerate(spec.tables):
         results.append(write_or_hold(context, spec, assembly, number))
         done = results[-1]
-        line = f"{task.table}: {done.inserted + done.updated + done.deleted} change(s), {done.state}"
+        line = f"{task.table}: {done.changed} change(s), {done.state}"
         context.report(Progress(line, "writing changes", len(results), len(spec.tables)))
     return assembly, tuple(results)
 
@@ -56,11 +56,9 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
     return replace(
         result,
         balance=balance,
-        inserted=written.inserted,
-        updated=written.updated,
-        deleted=written.deleted,
         unknown=written.unknown,
         seconds=seconds,
+        **written.counts,
     )
 
 

@@ -70,7 +70,7 @@ class BatchTables:
 
     def _report(self, result: TableResult, done: int) -> None:
         reached = "" if result.complete_to is None else f" to SCN {result.complete_to}"
-        line = f"{result.table}: {result.state}{reached}, {rows_of(result)}"
+        line = f"{result.table}: {result.state}{reached}, {result.short_text}"
         self.context.report(Progress(line, "applying tables", done, len(self.targets)))
 
     def _small_tables(self, numbers: Sequence[int]) -> SmallTables:
@@ -105,10 +105,6 @@ class BatchTables:
         if history is not None:
             with suppress(LakeDamaged):  # it holds the table
                 result = replace(result, history=history.state())
-        rows, reached = rows_of(result), result.complete_to
+        rows, reached = result.short_text, result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result
-
-
-def rows_of(result: TableResult) -> str:
-    return f"+{result.inserted} ~{result.updated} -{result.deleted}"

@@ -7,46 +7,39 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import reduce
+from typing import Any
 
 from redolake.ledger.entries import BatchEntry, Json
+from redolake.values.terms import ChangeCounts, Term, came_in
 
 
 @dataclass(frozen=True, slots=True)
-class RowStats:
-    """`rows` are change rows by what became of them, as batches' row accounts have them; what is 0 is left out.
+class RowStats(ChangeCounts):
+    """`rows` are change rows by what became of them, as batches' row accounts have them; what is 0 is left out. `size` are all
+    change rows that were read. The commit times are those of applied changes, in UTC; None without any, and where an older
+    Redolake did not keep them."""
 
-    `inserted`, `updated` and `deleted` are rows of the Delta table: several changes of one row in a batch are one. `masked` are
-    those applied changes whose columns were masked, `nulled` their values that are NULL by rule, `size` all change rows
-    that were read. The commit times are those of
-    applied changes, in UTC; None without any, and where an older Redolake did not keep them."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     ddl: Mapping[str, int] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     first_commit_at: datetime | None = None
     last_commit_at: datetime | None = None
     seconds: float = 0.0
-    masked: int = 0
-    nulled: int = 0
 
     @property
     def size(self) -> int:
-        return sum(self.rows.get(term, 0) for term in ("landed", "carried_in"))
+        return came_in(self.rows)
+
+    def count(self, term: Term) -> int:
+        return self.rows.get(term.name, 0) if term.counts == "read" else getattr(self, term.name)
 
     def plus(self, other: RowStats) -> RowStats:
         return RowStats(
-            self.inserted + other.inserted,
-            self.updated + other.updated,
-            self.deleted + other.deleted,
             dict(Counter(self.ddl) + Counter(other.ddl)),
             dict(Counter(self.rows) + Counter(other.rows)),
             min((at for at in (self.first_commit_at, other.first_commit_at) if at is not None), default=None),
             max((at for at in (self.last_commit_at, other.last_commit_at) if at is not None), default=None),
             round(self.seconds + other.seconds, 3),
-            self.masked + other.masked,
-            self.nulled + other.nulled,
+            **ChangeCounts.sums([self, other]),
         )
 
 
@@ -78,11 +71,10 @@ def table_stats(batch: BatchEntry, ahead: timedelta, wanted: Collection[str] = (
 
 
 def row_stats(changes: Json, account: Mapping[str, int], seconds: float, ahead: timedelta) -> RowStats:
-    counts = {kind: changes.get(kind, 0) for kind in ("inserted", "updated", "deleted")}
+    counts: dict[str, Any] = {name: changes.get(name, 0) for name in ChangeCounts.sums(())}
     first, last = (utc(changes.get(name), ahead) for name in ("first_commit_at", "last_commit_at"))
     return RowStats(
-        **counts, ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds,
-        masked=changes.get("masked", 0), nulled=changes.get("nulled", 0),
+        ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds, **counts
     )  # fmt: skip
 
 

@@ -17,12 +17,14 @@ LeaseKind = Literal["capture", "apply", "load", "receive"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to write `name`. A later owner has a higher token; the ledger refuses writes under a lower one."""
+    """The right to write `name`. A later owner has a higher token; the ledger refuses writes under a lower one. The one before
+    had `token_before`."""
 
     name: str
     owner: str
     token: int
     expires_at: datetime
+    token_before: int = 0
 
 
 def lease_name(what: LeaseKind, pipeline: str) -> str:

@@ -35,12 +35,18 @@ class Leases(LedgerBase):
                     cure="wait until that run ends, or raise lease_wait_minutes",
                     until=row.expires_at.isoformat(),
                 )
-            lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at)
+            lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at, row.token)
             connection.execute(
                 update(t.leases).where(t.leases.c.name == name).values(owner=owner, token=lease.token, expires_at=expires_at)
             )
             log.info("took the lease %s as %s for %s s", name, owner, seconds)
             return lease
+
+    def lease_tokens(self) -> dict[str, int]:
+        """Return the tokens of the pipeline's leases by their names."""
+        own = t.leases.c.name.endswith(f"/{self._pipeline}", autoescape=True)
+        with self._read() as connection:
+            return {row.name: row.token for row in connection.execute(select(t.leases.c.name, t.leases.c.token).where(own))}
 
     @crash.writer
     def renew(self, lease: Lease, seconds: float) -> Lease:

@@ -239,14 +239,15 @@ def _batch_starts(connection: Connection, pipeline: str, names: Collection[str])
 
 def _changes(connection: Connection, pipeline: str, now: datetime) -> tuple[dict[TableId, Changes], dict[TableId, datetime]]:
     r = t.table_rows.c
-    sums = [func.sum(column) for column in (r.inserted, r.updated, r.deleted)]
+    sums = [func.sum(r[name]) for name in Changes().counts]
     query = select(r.owner, r.table_name, *sums, func.max(r.hour)).where(r.pipeline == pipeline, r.hour > _a_day_before(now))
-    counts, times = {}, {}
+    found, times = {}, {}
     rows: Any = connection.execute(query.group_by(r.owner, r.table_name))
-    for owner, name, inserted, updated, deleted, latest in rows:
+    for owner, name, *counts, latest in rows:
         table = TableId(owner, name)
-        counts[table], times[table] = Changes(int(inserted), int(updated), int(deleted)), latest
-    return counts, times
+        numbers: dict[str, Any] = dict(zip(Changes().counts, map(int, counts), strict=True))
+        found[table], times[table] = Changes(**numbers), latest
+    return found, times
 
 
 def _ddl(connection: Connection, pipeline: str, now: datetime) -> dict[str, int]:

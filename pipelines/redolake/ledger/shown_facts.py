@@ -14,6 +14,7 @@ from redolake.ledger.base import LedgerBase, change_row, insert_new, insert_of
 from redolake.ledger.entries import Json
 from redolake.ledger.table_entries import key_of
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 
 FactKind = Literal[
     "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
@@ -26,17 +27,10 @@ HOURS_KEPT = 24 * 8
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """The rows of one table that a batch has inserted, updated and deleted, and by kind the DDL that it has followed."""
+class Changes(RowCounts):
+    """What a batch has done to one table, and by kind the DDL that it has followed."""
 
-    inserted: int
-    updated: int
-    deleted: int
     ddl: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> dict[str, int]:
-        return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted}
 
 
 class Facts(LedgerBase):
@@ -76,7 +70,7 @@ def add_changes(connection: Connection, pipeline: str, changes: Mapping[TableId,
     """Add a batch's changes to those of this hour, and remove hours that nobody looks at any more."""
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     keys = {table: {**key_of(pipeline, table), "hour": hour} for table in changes}
-    rows = [{**keys[table], **found.rows} for table, found in changes.items() if any(found.rows.values())]
+    rows = [{**keys[table], **found.counts} for table, found in changes.items() if found.changed]
     ddl = [
         {**keys[table], "kind": kind, "changes": number}
         for table, found in changes.items()

@@ -50,6 +50,10 @@ class Ledger(
 ):
     """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
+    def again(self) -> Ledger:
+        """Return another one of the same database, for another thread: each has its own transactions."""
+        return Ledger(self._engine, self._pipeline, self._now)
+
     def close(self) -> None:
         self._engine.dispose()
 

@@ -9,7 +9,7 @@ from redolake.config.mapping import of_column
 from redolake.decode.datatypes import why_refused
 from redolake.errors import SchemaConflict
 from redolake.schema.ddl_statement import Refused
-from redolake.values.delivery import Assembled, RereadRows, RereadValues, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.lake_rules import key_rule_cure, loses_values
 from redolake.values.redo import Encoding
@@ -89,10 +89,10 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     if choice.large_objects not in ("reread", "redo"):
         out += [c.name for c in version.columns if c.type.name in LARGE_OBJECTS and c.name not in out]
     delivery = delivery_of(version)
-    if choice.unsupported != "reread" and isinstance(delivery, RereadRows):
+    if choice.unsupported != "reread" and delivery.rereads == "rows":
         out += [c.name for c in version.columns if c.type.name in UNSHOWN and c.name not in out]
-    how = {RereadValues: "reread", Assembled: "redo"}.get(type(delivery), "")
-    large = [version.column(i).name for i in delivery.columns] if isinstance(delivery, (RereadValues, Assembled)) else []
+    how = "" if not delivery.apart else "redo" if delivery.pieces else "reread"
+    large = [column.name for column in version.columns if column.id in delivery.apart]
     differs = choice.large_objects != how and any(name not in out for name in large)
     if not out and not missing and not differs:
         return None

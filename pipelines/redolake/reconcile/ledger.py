@@ -41,6 +41,7 @@ from redolake.values.parts import in_parts
 from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
+from redolake.values.terms import ChangeCounts
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +49,34 @@ DROP = "drop transaction"
 BATCHES_AT_ONCE = 100  # in memory, each with what it did to all tables
 
 
+def reconcile_once(context: PipelineContext) -> None:
+    """Do what `reconcile_ledger` does, unless it was done in this turn and nobody else has held a lease since: then record only
+    the windows that have landed meanwhile."""
+    if context.leases_seen:
+        record_landed(context)
+    else:
+        reconcile_ledger(context)
+
+
 @crash.writer
 def reconcile_ledger(context: PipelineContext) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
+    seen = context.ledger.lease_tokens()  # first: who takes one meanwhile is somebody else
+    position = record_landed(context)
+    reconcile_approvals(context)  # first: versions are derived as people approved
+    rebuild_tables(context)
+    reconcile_batches(context)
+    reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
+    reconcile_drops(context)
+    check_positions(context, position)
+    context.leases_seen.clear()
+    context.leases_seen.update(seen)
+
+
+@crash.writer
+def record_landed(context: PipelineContext) -> Position | None:
+    """Record the windows that the ledger does not know, and return where the chain ends."""
     if news := unknown_windows(context):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(context.landing.windows.each(news))
@@ -59,12 +84,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
     position = landed_position(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)
-    reconcile_approvals(context)  # first: versions are derived as people approved
-    rebuild_tables(context)
-    reconcile_batches(context)
-    reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
-    reconcile_drops(context)
-    check_positions(context, position)
+    return position
 
 
 def check_positions(context: PipelineContext, position: Position | None) -> None:
@@ -372,17 +392,16 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
             },
             "read_to": result.read_to,
         },
-        changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},
+        changes={t.table: Changes(t.ddl, **t.counts) for t in result.tables},
         at=None if result.applied_at is None else datetime.fromisoformat(result.applied_at),
     )
 
 
 def changes_to_json(done: TableResult) -> dict[str, Any]:
     """Return what `redolake stats` shows of a table in a batch, beside its row account."""
-    changed = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
     times = {"first_commit_at": done.first_commit_at, "last_commit_at": done.last_commit_at}
-    some = {name: count for name, count in (("masked", done.masked), ("nulled", done.nulled)) if count}
-    return {"state": done.state, **changed, **some, "ddl": dict(done.ddl), **times}
+    some = {name: count for name, count in ChangeCounts.sums([done]).items() if count}
+    return {"state": done.state, **done.counts, **some, "ddl": dict(done.ddl), **times}
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

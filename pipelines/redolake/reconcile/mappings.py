@@ -15,7 +15,7 @@ from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import RedolakeError, SchemaConflict
 from redolake.host.secrets import check_of, find_key, read_key
 from redolake.host.user_code import UserCodeFailed, digest_of
-from redolake.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.joined_columns import find_joins
 from redolake.values.mapping import (
@@ -231,7 +231,7 @@ def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
     except UserCodeFailed as error:
         found.refuse(str(error), "install it where tasks and Spark's workers run", place=("transform",))
         return None, ()
-    apart = read_apart(found.version)
+    apart = delivery_of(found.version).apart
     inputs = tuple((column.id, column.name) for column in found.version.columns if column.id not in apart)
     own = {found.lake_name(column): column for column in found.version.columns}
     if key := [name for name in settings.columns if name in own and own[name].id in found.version.key]:
@@ -246,12 +246,6 @@ def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
         Computed(ids[name], name, type_, "transform", needs, text=settings.function) for name, type_ in settings.columns.items()
     )
     return Transform(settings.function, digest, inputs), made
-
-
-def read_apart(version: TableVersion) -> frozenset[int]:
-    """Return the columns whose values are not in the rows of the redo."""
-    delivery = delivery_of(version)
-    return frozenset(delivery.columns) if isinstance(delivery, (RereadValues, Assembled)) else frozenset()
 
 
 def check_distinct(found: Resolving, computed: Sequence[Computed]) -> None:
@@ -298,7 +292,7 @@ def secret_of(found: Resolving, computed: Sequence[Computed]) -> SecretName | No
 def check_mapping(found: Resolving, mapping: TableMapping) -> None:
     """Refuse what this table's way into the lake cannot do."""
     version, delivery = found.version, delivery_of(found.version)
-    apart = read_apart(version)
+    apart = delivery.apart
     own = {source_value(column_id) for column_id in mapping.needs}
     if taken := [column.name for column in version.columns if column.name.lower() in own]:
         what = f"a column is called {', '.join(taken)}, as Redolake calls the values that expressions and masks are made of"
@@ -310,11 +304,11 @@ def check_mapping(found: Resolving, mapping: TableMapping) -> None:
     if apart and (key := [str(one) for one in mapping.computed if one.id in version.key]):
         what = f"{', '.join(key)} is part of the key by which the redo names the row of a large object"
         found.refuse(what, "leave the large objects out (`exclude_columns`), or the key as it is")
-    if isinstance(delivery, NullableKey) and (mapping.computed or mapping.where):
+    if delivery.null_keys and (mapping.computed or mapping.where):
         found.refuse(
             "a key that may be NULL needs all columns as they are in Oracle, and pipelines.yml computes some", PLAIN_KEY
         )
-    if mapping.where and not isinstance(delivery, (Plain, Appended, NullableKey)):
+    if mapping.where and not delivery.in_redo:
         what = "`where` needs whole rows in the redo, and those of this table are read again or have large objects"
         found.refuse(what, "leave such columns out (`exclude_columns`), or do without `where`", place=("where",))
     unknown = [name for name in mapping.order if name not in lake_names(found, mapping)]

@@ -25,7 +25,7 @@ class NewestBatches:
     names: tuple[str, ...]
 
 
-_found: WeakKeyDictionary[ContinuedBatches, NewestBatches] = WeakKeyDictionary()  # by landing, each of which one step opens
+_found: WeakKeyDictionary[ContinuedBatches, NewestBatches] = WeakKeyDictionary()  # by landing, each of which one step has
 
 
 def newest_batches(context: PipelineContext) -> NewestBatches | None:

@@ -38,7 +38,7 @@ from redolake.schema import (
     versions_before,
 )
 from redolake.schema.ddl_statement import ReadingAfter
-from redolake.values.delivery import Plain, deliveries_of
+from redolake.values.delivery import deliveries_of, is_named_in_redo
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.null_rule import with_nulls
 from redolake.values.quarantine import QuarantineRule
@@ -307,13 +307,8 @@ def quarantine_rule(pipeline: Pipeline, versions: Sequence[TableVersion]) -> Qua
     key of their own."""
     table = versions[-1].table
     policies = pipeline.error_policies(table)
-    classes, limit = policies.quarantined if may_quarantine(versions) else (), policies.at_most
+    classes, limit = policies.quarantined if is_named_in_redo(deliveries_of(versions)) else (), policies.at_most
     return QuarantineRule(pipeline.quarantine_path(table), classes, limit.rows, limit.percent)
-
-
-def may_quarantine(versions: Sequence[TableVersion]) -> bool:
-    """Return whether changes of the table may go to quarantine: each is one row of the redo, and names a row of the lake."""
-    return all(isinstance(one, Plain) for one in deliveries_of(versions))
 
 
 def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[NameInRedo, ...]:

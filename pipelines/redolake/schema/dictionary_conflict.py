@@ -11,14 +11,14 @@ from redolake.errors import SchemaConflict
 from redolake.schema.ddl_statement import ReadingAfter
 from redolake.schema.versions import key_indexes, require_known_storage, same_type
 from redolake.values.ddl_policies import PolicyName
-from redolake.values.delivery import RereadRows, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.table import IgnoredColumn, TableVersion
 
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
-    if isinstance(delivery_of(derived), RereadRows):
+    if delivery_of(derived).rereads == "rows":
         dictionary = dictionary.with_stored_types()
     dictionary = dictionary.without(derived.left_out)
     try:

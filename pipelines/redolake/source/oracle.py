@@ -14,7 +14,7 @@ from typing import Any
 import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from redolake.errors import ConfigurationError, Finding, SourceRefused, Transient
+from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceRefused, Transient
 from redolake.source.connection import ConnectParams
 from redolake.source.driver_check import check_driver
 from redolake.source.quoting import quote
@@ -168,6 +168,15 @@ class Source:
         """Pin the settings of the current session and of those used after it, and return the server's values."""
         self._is_pinned = True
         return self._session.pin_session()
+
+    def answers(self) -> bool:
+        """Return whether all its connections answer."""
+        try:
+            for session in self._sessions.values():
+                session.ping()
+        except RedolakeError:
+            return False
+        return True
 
     def close(self) -> None:
         """Log off everywhere. A lost connection counts as closed."""

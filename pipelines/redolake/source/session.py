@@ -225,6 +225,10 @@ class OracleSession:
         self.is_pinned = True
         return {name: found[name] for name in PINNED}
 
+    def ping(self) -> None:
+        with self._translate_errors("ping"):
+            self._connection.ping()
+
     def close(self) -> None:
         """Log off. A lost connection counts as closed."""
         try:

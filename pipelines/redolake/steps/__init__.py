@@ -4,6 +4,8 @@ A step opens ledger, landing and source, calls the decisions, and records the ou
 exported here.
 """
 
+from redolake.context import Run
+from redolake.context.spark import open_spark
 from redolake.steps.apply.batch import approve_ddl, look_up_held, prepare_batch, record_batch, resume_tables
 from redolake.steps.apply.transactions import drop_transaction, list_transactions, look_up_transaction
 from redolake.steps.capture.receive import receive_next_window
@@ -14,9 +16,9 @@ from redolake.steps.checks.key_findings import find_equal_keys
 from redolake.steps.checks.validation import package_findings, validate
 from redolake.steps.follow import follow_pipeline
 from redolake.steps.plan_edit import plan_edit
-from redolake.steps.proof.fill_columns import FilledColumns, fill_columns
+from redolake.steps.proof.fill_columns import fill_columns
 from redolake.steps.proof.quarantine import drop_quarantined, list_quarantine, look_up_quarantined, retry_quarantine
-from redolake.steps.proof.repair import look_up_rows, repair_table
+from redolake.steps.proof.repair import ReadAgain, look_up_rows, repair_table
 from redolake.steps.proof.verify import list_proofs, verify_tables
 from redolake.steps.ranges.as_of import read_as_of
 from redolake.steps.ranges.close_gap import GapClosing, close_gap
@@ -38,7 +40,7 @@ from redolake.steps.setup.setup_sql import write_setup_sql
 from redolake.steps.shared.decisions import record_rejection
 from redolake.steps.shared.folders import find_shared
 from redolake.steps.shared.matched_tables import joined_tables
-from redolake.steps.shared.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
+from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job
 from redolake.steps.shared.status import list_windows, read_complete_to, read_status
 from redolake.steps.shared.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 from redolake.steps.shown.column_lineage import read_column_lineage
@@ -65,10 +67,11 @@ __all__ = [
     "AwaitedLog",
     "BackfillTarget",
     "Copies",
-    "FilledColumns",
     "GapClosing",
     "LiveBackfill",
     "LogsToRead",
+    "ReadAgain",
+    "Run",
     "SwappedTable",
     "approve_ddl",
     "backfill_live",

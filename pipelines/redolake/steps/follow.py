@@ -10,13 +10,13 @@ from threading import Event
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import Report, now, open_context, open_pipeline_source, open_to_read, pipeline_params, silent
+from redolake.context import Report, Run, now, pipeline_params, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import SnapshotPaused, SparkLost, Transient
 from redolake.host.pauses import growing_pauses
 from redolake.reconcile.snapshot_pauses import may_go_on
 from redolake.source import ConnectParams
 from redolake.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.steps.shared.status import TableStatus, read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import AwaitedLog, log_overdue, plan_now
@@ -48,11 +48,13 @@ def follow_pipeline(
     A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends
     the loop, and so does the end of a Java that this process started; a held table does not.
     """
-    follower = Follower(pipeline, stop, source, report)
+    source = source or (pipeline_params(pipeline) if pipeline.source.connection else None)
+    follower = Follower(pipeline, stop, report)
     with spark_when_needed(pipeline, spark) as session, follower.beside:
         while not stop.is_set():
             try:
-                follower.round(session)
+                with Run(pipeline, source, session, follower.report_new) as run:  # a round keeps nothing of the one before
+                    follower.round(run)
             except Transient as error:
                 follower.stop_after(error, session)  # it may be what failed
                 follower.pause_after(error)
@@ -62,9 +64,8 @@ def follow_pipeline(
 class Follower:
     """Counts what was done, and waits longer after each error in a row."""
 
-    def __init__(self, pipeline: Pipeline, stop: Event, source: ConnectParams | None, report: Report) -> None:
+    def __init__(self, pipeline: Pipeline, stop: Event, report: Report) -> None:
         self.pipeline, self.stop, self.report = pipeline, stop, report
-        self.source = source or (pipeline_params(pipeline) if pipeline.source.connection else None)
         self.windows = self.batches = self.retries = 0
         self._pauses = self._new_pauses()
         self._times = StepTimes()
@@ -75,38 +76,37 @@ class Follower:
         self._awaited: AwaitedLog | None = None
         self._awaited_since = math.inf
 
-    def round(self, spark: Spark) -> None:
+    def round(self, run: Run) -> None:
         """Land sealed windows, as many as one batch may have, apply them, and wait for the next log if there was none."""
-        self._first_contents(spark)
-        found = self._capture()
+        self._first_contents(run)
+        found = self._capture(run)
         if self.stop.is_set():
             return
-        if apply(self.pipeline, spark, self.report, self._times):
+        if apply(run, self._times):
             self.batches += 1
             self._has_contents = False  # the redo that a table added later waited for may be landed now
-        elif not snapshot_again(self.pipeline, self.source, spark, self.report, self.beside) and found is not None:
-            self._wait(found)
+        elif not snapshot_again(run, self.beside) and found is not None:
+            self._wait(run, found)
         self._pauses = self._new_pauses()
 
-    def _first_contents(self, spark: Spark) -> None:
+    def _first_contents(self, run: Run) -> None:
         try:
             is_free = self.beside.is_free()
         except Exception:
             self._has_contents = False
             raise
-        if not is_free or (self._has_contents and not self._may_go_on()):
+        if not is_free or (self._has_contents and not self._may_go_on(run)):
             return
         self._paused.clear()
-        first_contents(self.pipeline, self.source, spark, self.report, self.beside, self._paused)
+        first_contents(run, self.beside, self._paused)
         self._has_contents = True
 
-    def _may_go_on(self) -> bool:
+    def _may_go_on(self, run: Run) -> bool:
         """Return whether a table whose snapshot was paused may be read now."""
         if not self._paused:
             return False
         tables = [TableId.parse(str(paused.where["table"])) for paused in self._paused]
-        with open_to_read(self.pipeline) as context:
-            return may_go_on(context, tables, now())
+        return may_go_on(run, tables, now())
 
     def _new_pauses(self) -> Iterator[float]:
         return growing_pauses(self.pipeline.retry.max_seconds, self.pipeline.retry.initial_seconds)
@@ -126,12 +126,12 @@ class Follower:
         self.report(f"{error}\nretrying in {seconds:g} s")
         self.stop.wait(seconds)
 
-    def _capture(self) -> CapturedWindow | None:
+    def _capture(self, run: Run) -> CapturedWindow | None:
         """Land windows until there is none, or enough for a batch; return the last plan. Return None where it was asked to
         stop."""
         rows = 0
         while not self.stop.is_set():
-            found = capture(self.pipeline, self.source, self._report_new, self._times)
+            found = capture(run, self._times)
             if found.outcome != "window":
                 return found
             self.windows += 1
@@ -140,14 +140,14 @@ class Follower:
                 return found
         return None
 
-    def _report_new(self, text: str) -> None:
+    def report_new(self, text: str) -> None:
         """Report once that there is nothing new, and not at every look."""
         is_nothing = text.startswith("nothing:")
         if not (is_nothing and self._was_nothing):
             self.report(text)
         self._was_nothing = is_nothing
 
-    def _wait(self, found: CapturedWindow) -> None:
+    def _wait(self, run: Run, found: CapturedWindow) -> None:
         """Wait until there is redo to land, and at most until the next plan is due.
 
         One connection stays open for the looks, each of which reads the views that a plan reads first.
@@ -159,12 +159,11 @@ class Follower:
         self._report_overdue(found.awaited)
         seconds = self.pipeline.wait_max_pause_seconds
         due = time.monotonic() + seconds
-        with open_context(self.pipeline) as context:
-            position = context.ledger.position()
+        position = run.ledger.position()
         if position is None:
             self.stop.wait(seconds)
             return
-        with open_pipeline_source(self.pipeline, self.source) as oracle:
+        with run.oracle() as oracle:
             while not self.stop.wait(min(LOOK_SECONDS, seconds)) and time.monotonic() < due:
                 if not isinstance(plan_now(oracle, position, self.pipeline.window), NothingNew | Wait):
                     return

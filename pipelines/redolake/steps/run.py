@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from redolake.config import Pipeline
-from redolake.context import Report, silent
+from redolake.context import Report, Run, silent, step
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_THE_LAKE,
@@ -26,15 +26,14 @@ from redolake.errors import (
 )
 from redolake.host.progress import Progress
 from redolake.records.gaps import GapKind
+from redolake.records.windows import SliceRecord
 from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.capture.receive import receive_next_window
-from redolake.steps.capture.windows import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
+from redolake.steps.capture.windows import AlreadyLanded, Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from redolake.steps.recovery.recover import check_gap_reason, declare_gap
-from redolake.steps.shared.retries import make_retry
 from redolake.steps.shared.spark_jobs import run_spark_job
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
-from redolake.steps.shared.status import DeclaredGapReport, TableStatus, read_status
+from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import await_log
 from redolake.steps.snapshots.begin import BegunSnapshot, begin_snapshot, lacking_contents
@@ -87,34 +86,20 @@ def take_snapshot(
     report: Report = silent,
 ) -> LoadedSnapshot:
     """Read tables and load them. With `restart`, chunks that were read before are not used."""
-    with spark_when_needed(pipeline, spark) as session:
-        return read_and_load_snapshot(pipeline, tables, replace, source, session, report, restart=restart)
+    with Run(pipeline, source, spark, report) as run:
+        return read_and_load_snapshot(run, tables, replace, restart=restart)
 
 
 def read_and_load_snapshot(
-    pipeline: Pipeline,
-    tables: Sequence[str] | None,
-    replace: bool,
-    source: ConnectParams | None,
-    spark: Spark,
-    report: Report,
-    by_itself: bool = False,
-    *,
-    restart: bool = False,
-    waits: bool = True,
+    run: Run, tables: Sequence[str] | None, replace: bool, *, by_itself: bool = False, restart: bool = False, waits: bool = True
 ) -> LoadedSnapshot:
-    begun = make_retry(pipeline)(
-        lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself, restart=restart)
-    )
-    return finish_snapshot(pipeline, begun, source, spark, report, by_itself=by_itself, waits=waits)
+    begin = partial(begin_snapshot, tables=tables, replace=replace, only_held=by_itself, restart=restart)
+    return finish_snapshot(run, run.retried(begin), by_itself=by_itself, waits=waits)
 
 
 def finish_snapshot(
-    pipeline: Pipeline,
+    run: Run,
     begun: BegunSnapshot,
-    source: ConnectParams | None,
-    spark: Spark,
-    report: Report,
     *,
     by_itself: bool = False,
     waits: bool = True,
@@ -123,28 +108,21 @@ def finish_snapshot(
 ) -> LoadedSnapshot:
     """Read the tables that were begun, and load them. Once `stop` is set, no further chunk is read, and a table that lacks one
     is not loaded: the next snapshot continues it. `paused` gets the errors of tables that may not be read now."""
-    retried = make_retry(pipeline)
     if not begun.tables:
         return report_unloaded(LoadedSnapshot(None, ()), begun.held)
     reads, unread, paused = dict[str, int](), dict[str, Terminal](), [] if paused is None else paused
     for number, table in enumerate(begun.tables):
-        report(
-            Progress(
-                f"reading {table} AS OF SCN {begun.scn_of(table)}{beside(begun.at)}",
-                "reading tables",
-                number,
-                len(begun.tables),
-            )
-        )
+        scn, of = begun.scn_of(table), len(begun.tables)
+        run.report(Progress(f"reading {table} AS OF SCN {scn}{beside(begun.at)}", "reading tables", number, of))
         try:
-            read = partial(read_snapshot_table, pipeline, source, begun.scn_of(table), table, report)
-            done = retried(partial(read, by_itself=by_itself, waits=waits, stop=stop))
+            read = partial(read_snapshot_table, scn=scn, table=table, by_itself=by_itself, waits=waits, stop=stop)
+            done = run.retried(read)
             if done.complete:
                 reads[table] = done.scn
         except OF_ALL_TABLES:
             raise
         except SnapshotPaused as error:
-            report(str(error))
+            run.report(str(error))
             paused.append(error)
         except Terminal as error:
             unread[table] = error
@@ -152,12 +130,12 @@ def finish_snapshot(
         raise errors[0]
     if not reads:  # it was stopped
         return report_unloaded(LoadedSnapshot(None, ()), begun.held)
-    held = (*begun.held, *(hold_unread(pipeline, table, error) for table, error in unread.items()))
-    batch = prepare_snapshot_load(pipeline, reads, replace=begun.replace)
-    report(Progress("loading into Delta", "loading tables", 0, len(reads)))
-    run_spark_job(pipeline, batch, spark.session(), report)
+    held = (*begun.held, *(hold_unread(run, table, error) for table, error in unread.items()))
+    batch = prepare_snapshot_load(run, reads, replace=begun.replace)
+    run.report(Progress("loading into Delta", "loading tables", 0, len(reads)))
+    run_spark_job(run, batch)
     try:
-        loaded = record_snapshot_load(pipeline, batch)
+        loaded = record_snapshot_load(run, batch)
     except TableHeld as failed:
         raise TableHeld((*held, *failed.findings)) from failed
     return report_unloaded(loaded, held)
@@ -186,90 +164,89 @@ def run_pipeline(
     """
     windows = batches = rows = 0
     times = StepTimes()
-    with spark_when_needed(pipeline, spark) as session, Beside() as beside:
-        first_contents(pipeline, source, session, report, beside)
+    with Run(pipeline, source, spark, report) as run, Beside() as beside:
+        first_contents(run, beside)
         while True:
             was_free = beside.is_free()
-            found = capture(pipeline, source, report, times)
+            found = capture(run, times)
             windows, rows = windows + (found.outcome == "window"), rows + found.rows
             if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
-            applied, rows = apply(pipeline, session, report, times), 0
+            applied, rows = apply(run, times), 0
             batches += applied
-            again = snapshot_again(pipeline, source, session, report, beside)
+            again = snapshot_again(run, beside)
+            run.begin_turn()
             if not beside.is_free() or not was_free:  # what is loaded now catches up before the end
                 if not (applied or found.outcome == "window"):
                     beside.wait(LOOK_SECONDS)
                 continue
             if wait and found.awaited is not None:
-                await_log(pipeline, found.awaited, source, report, make_retry(pipeline))
+                await_log(run, found.awaited)
                 continue
             if not until_caught_up or not (applied or again):
                 break
-    return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline).tables)
+        return RunOutcome(windows, batches, found.outcome, found.reason, status_of(run).tables)
 
 
-def first_contents(
-    pipeline: Pipeline,
-    source: ConnectParams | None,
-    spark: Spark,
-    report: Report,
-    beside: Beside,
-    paused: list[SnapshotPaused] | None = None,
-) -> None:
+def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None = None) -> None:
     """Snapshot tables without contents: beside the stream if some are read in chunks. A table that was added later has to wait
     until its redo is landed, and without a connection until one is named. `paused` gets the errors of tables that may not be
     read now."""
-    if (waiting := waiting_for_connection(pipeline)) is not None:
-        report(waiting)
+    if (waiting := waiting_for_connection(run)) is not None:
+        run.report(waiting)
         return
     try:
-        begun = make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
+        begun = run.retried(begin_snapshot)
     except SnapshotTooEarly as error:
-        report(str(error))
+        run.report(str(error))
         return
 
-    def finish() -> None:
+    def finish(own: Run) -> None:
         try:
-            finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=beside.stop, paused=paused)
+            finish_snapshot(own, begun, waits=False, stop=beside.stop, paused=paused)
         except SnapshotPaused:
             return  # it is reported where it is found
         except (SnapshotTooEarly, TableHeld) as error:
-            report(str(error))
+            own.report(str(error))
 
     if begun.chunks:
-        beside.start(finish)
+        beside.start(partial(in_fork, run, finish))
     else:
-        finish()
+        finish(run)
 
 
-def waiting_for_connection(pipeline: Pipeline) -> str | None:
+def waiting_for_connection(run: Run) -> str | None:
     """Return which tables have no contents while others are captured without a connection."""
-    lacking = [] if pipeline.source.connection is not None else lacking_contents(pipeline)
+    lacking = [] if run.pipeline.source.connection is not None else lacking_contents(run)
     return f"{', '.join(lacking)}: no contents yet; a snapshot needs `connection` below `source`" if lacking else None
 
 
-def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report, beside: Beside) -> bool:
+def snapshot_again(run: Run, beside: Beside) -> bool:
     """Read the held tables again that the policies name, each alone, and those in chunks beside the stream. Return whether
     there was one; while another snapshot is read beside, they wait."""
     if not beside.is_free():
         return False
 
-    def finish(begun: BegunSnapshot) -> None:
-        with report_errors(report):
-            finish_snapshot(pipeline, begun, source, spark, report, by_itself=True, waits=False, stop=beside.stop)
+    def finish(own: Run, begun: BegunSnapshot) -> None:
+        with report_errors(own.report):
+            finish_snapshot(own, begun, by_itself=True, waits=False, stop=beside.stop)
 
-    due, large = begin_resnapshots(pipeline), list[BegunSnapshot]()
+    due, large = begin_resnapshots(run), list[BegunSnapshot]()
     for table in due:
-        with report_errors(report):
-            begun = make_retry(pipeline)(partial(begin_snapshot, pipeline, source, [table], replace=True, only_held=True))
+        with report_errors(run.report):
+            begun = run.retried(partial(begin_snapshot, tables=[table], replace=True, only_held=True))
             if begun.chunks:
                 large.append(begun)
             else:
-                finish(begun)
+                finish(run, begun)
     if large:
-        beside.start(partial(each, finish, large))
+        beside.start(partial(in_fork, run, lambda own: each(partial(finish, own), large)))
     return bool(due)
+
+
+def in_fork(run: Run, work: Callable[[Run], None]) -> None:
+    with run.fork() as own:
+        work(own)
 
 
 def each(work: Callable[[T], None], of: Sequence[T]) -> None:
@@ -290,51 +267,56 @@ def report_errors(report: Report) -> Iterator[None]:
         report(str(error))
 
 
-def capture(
-    pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
-) -> CapturedWindow:
+@step
+def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
     """Plan one window, mine its slices in parallel, and land it; or receive one."""
-    retried, times = make_retry(pipeline), times or StepTimes()
-    if pipeline.source.is_stream:
+    times = times or StepTimes()
+    if run.pipeline.source.is_stream:
         with times.of("receive"):
-            received = retried(lambda: receive_next_window(pipeline, source))
-        report(f"{received.plan.outcome}: {received.plan.reason}")
+            received = run.retried(receive_next_window)
+        run.report(f"{received.plan.outcome}: {received.plan.reason}")
         return CapturedWindow.of(received.plan, 0 if received.landed is None else received.landed.rows)
     with times.of("gate"):
-        found = retried(lambda: plan_next_window(pipeline, source))
-    report(f"{found.outcome}: {found.reason}")
+        found = run.retried(plan_next_window)
+    run.report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
         return CapturedWindow.of(found)
+
+    def mine(number: int) -> SliceRecord | AlreadyLanded:
+        with run.fork() as own:
+            return own.retried(partial(mine_window_slice, window=window, slice_number=number))
+
     records = []
-    with times.of("mine"), ThreadPoolExecutor(pipeline.parallel_sessions) as pool:
-        for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
+    with times.of("mine"), ThreadPoolExecutor(run.pipeline.parallel_sessions) as pool:
+        for record in pool.map(mine, found.slices):
             records.append(record)
-            report(Progress("", "mining slices", len(records), len(found.slices)))
+            run.report(Progress("", "mining slices", len(records), len(found.slices)))
     with times.of("land"):
-        landed = retried(lambda: land_window(pipeline, window, records, source))
-    report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
+        landed = run.retried(partial(land_window, window=window, mined_slices=records))
+    run.report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
     return CapturedWindow.of(found, landed.rows)
 
 
-def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | None = None) -> bool:
+@step
+def apply(run: Run, times: StepTimes | None = None) -> bool:
     """Apply one batch; return False if there was none. A held table does not stop the others."""
     times = times or StepTimes()
     with times.of("prepare"):
-        prepared = make_retry(pipeline)(lambda: prepare_batch(pipeline))
+        prepared = run.retried(prepare_batch)
     if prepared.batch is None:
         return False
     at = beside(prepared.ends_at)
-    report(f"applying commits of SCN [{prepared.start_scn}, {prepared.end_scn}){at}: {prepared.reason}")
+    run.report(f"applying commits of SCN [{prepared.start_scn}, {prepared.end_scn}){at}: {prepared.reason}")
     with times.of("start Spark"):
-        session = spark.session()
+        run.spark.session()
     with times.of_job() as job:
-        job.result = run_spark_job(pipeline, prepared.batch, session, report)
+        job.result = run_spark_job(run, prepared.batch)
     try:
         with times.of("record"):
-            record_batch(pipeline, prepared.batch)
+            record_batch(run, prepared.batch)
     except TableHeld as held:
-        report(str(held))
-    report(f"SCN {prepared.end_scn - 1}{at} is visible: {times.take_text()}")
+        run.report(str(held))
+    run.report(f"SCN {prepared.end_scn - 1}{at} is visible: {times.take_text()}")
     return True
 
 
@@ -352,12 +334,13 @@ def recover_redo_loss(
 ) -> RecoveredLoss:
     """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots."""
     check_gap_reason(kind, reason)  # before anything takes time
-    with spark_when_needed(pipeline, spark) as session:
-        while apply(pipeline, session, report):
-            pass
+    with Run(pipeline, source, spark, report) as run:
+        while apply(run):
+            run.begin_turn()
         made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by, tables=tables or ())
+        run.begin_turn()
         report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":
             return RecoveredLoss(made, ())
-        chosen = tables or capturable_tables(pipeline)
-        return RecoveredLoss(made, read_and_load_snapshot(pipeline, chosen, True, source, session, report).tables)
+        chosen = tables or capturable_tables(run)
+        return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)

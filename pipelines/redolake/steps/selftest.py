@@ -15,6 +15,7 @@ from typing import Any, Literal
 from redolake import __version__
 from redolake.config import LedgerSettings, Pipeline, Table
 from redolake.context import Report, open_pipeline_source, silent
+from redolake.context.spark import spark_when_needed
 from redolake.errors import LogOverdue, RedolakeError, Terminal
 from redolake.source import ConnectParams, Source, read_database, read_encoding
 from redolake.source.facts import read_current_scn
@@ -23,7 +24,6 @@ from redolake.source.scratch import Refused, Rows, ScratchSchema, Step
 from redolake.source.selftest_cases import CASES, Case
 from redolake.steps.proof.verify import TableComparison, verify_tables
 from redolake.steps.run import run_pipeline, take_snapshot
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.shared.status import read_status
 from redolake.steps.snapshots.begin import check_source
 from redolake.values.table import TableId

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, get_args
 
-from redolake.values.delivery import Appended, NullableKey, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.null_rule import own_rule
 from redolake.values.redo import Encoding
 from redolake.values.table import ROWID_COLUMN, OracleType, Rules, TableVersion, TypeRule
@@ -149,7 +149,7 @@ def hash_plan(
     known = {number: form for number, form in forms.items() if form is not None and number not in computed}
     fetched = tuple(number for number in {**forms, **computed} if number not in known)
     # Rows that are known by all their columns cannot be compared by some of them.
-    is_whole = isinstance(delivery_of(version), (Appended, NullableKey))
+    is_whole = not delivery_of(version).names_rows
     if len(version.key) > min(len(in_oracle), len(in_lake)) or (fetched and is_whole):
         return None
     clear = in_oracle if any(number in computed for number in version.key) else ()
@@ -169,7 +169,7 @@ def naming_plan(
         if c.id not in computed and (form := form_of(c.type, rules.get(c.id), lake_type(c.type, rules.get(c.id)), encoding))
     }
     names = [number for number in version.key or forms if number in forms]
-    if not isinstance(delivery_of(version), (Appended, NullableKey)) or not names or len(names) < len(version.key):
+    if delivery_of(version).names_rows or not names or len(names) < len(version.key):
         return None
     by = tuple((number, forms[number]) for number in names)
     return HashPlan(by if version.key else (), by, (), WHOLE_HASH)

@@ -11,64 +11,109 @@ batch's spec carries it. Each stage that treats the kinds differently has one ta
     verify    pipelines/redolake/apply/verify/compare.py       what is compared
 
 A new kind is a class here, a member of `Delivery`, and an entry in each of these tables: `tests/unit/values/test_delivery.py`
-and mypy (`assert_never`) name those that lack it.
+and mypy (`assert_never`) name those that lack it. All other code asks a delivery by its properties, and names no kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.table import ASSEMBLED, DOCUMENTS, LARGE_OBJECTS, ROWID_COLUMN, ColumnChoice, TableVersion, is_unshown
 
 
+class _Kind:
+    """What is asked of a delivery. A kind says where it differs."""
+
+    __slots__ = ()
+    in_redo: ClassVar[bool] = True  # each change is one row of the redo, with its values: none is read again or assembled
+    rereads: ClassVar[Literal["", "large objects", "rows"]] = ""  # what capture reads again at the end of each window
+    names_rows: ClassVar[bool] = True  # each change has a key that is never NULL; else all its columns may name a row
+    null_keys: ClassVar[bool] = False  # a column of the key may be NULL
+
+    @property
+    def apart(self) -> frozenset[int]:
+        """The columns (large objects) whose values are not in the row of the change."""
+        return frozenset()
+
+    @property
+    def pieces(self) -> frozenset[int]:
+        """The columns whose values are assembled from several rows of the redo."""
+        return frozenset()
+
+    @property
+    def documents(self) -> frozenset[int]:
+        """The columns whose values are in rows of their own, always whole."""
+        return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(_Kind):
     """Each change is one row of the redo, and has its values."""
 
     kind: Literal["plain"] = "plain"
 
 
 @dataclass(frozen=True, slots=True)
-class NullableKey:
+class NullableKey(_Kind):
     """Each change is one row of the redo. A column of the key may be NULL, and rows with a NULL there are known by all their
     columns."""
 
     kind: Literal["nullable key"] = "nullable key"
+    names_rows: ClassVar[bool] = False
+    null_keys: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class RereadValues:
+class RereadValues(_Kind):
     """The redo has all values but those of `columns` (large objects): capture reads them again at the end of each window."""
 
     columns: tuple[int, ...]
     kind: Literal["reread values"] = "reread values"
+    in_redo: ClassVar[bool] = False
+    rereads: ClassVar = "large objects"
+
+    @property
+    def apart(self) -> frozenset[int]:
+        return frozenset(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
-class RereadRows:
+class RereadRows(_Kind):
     """The redo only says which rows changed: capture reads them again whole at the end of each window."""
 
     kind: Literal["reread rows"] = "reread rows"
+    in_redo: ClassVar[bool] = False
+    rereads: ClassVar = "rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class Assembled(_Kind):
     """The values of `columns` (large objects) are assembled from all their changes in the redo; those of `documents`, which are
     among them, are always whole, in rows of their own."""
 
     columns: tuple[int, ...]
     documents: frozenset[int] = frozenset()
     kind: Literal["assembled"] = "assembled"
+    in_redo: ClassVar[bool] = False
+
+    @property
+    def apart(self) -> frozenset[int]:
+        return frozenset(self.columns)
+
+    @property
+    def pieces(self) -> frozenset[int]:
+        return frozenset(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(_Kind):
     """The table has no key and gets INSERTs only."""
 
     kind: Literal["appended"] = "appended"
+    names_rows: ClassVar[bool] = False
 
 
 Keyed = Plain | NullableKey | RereadValues | Assembled  # a commit range's changes have a net change for each key
@@ -110,7 +155,7 @@ def deliveries_of(versions: Sequence[TableVersion]) -> tuple[Delivery, ...]:
     """Return the delivery under each of a table's versions. Where the rows of one are read again, those of all are: a window
     that has changes of several versions is read again once, at its end."""
     found = tuple(delivery_of(version) for version in versions)
-    return tuple(RereadRows() for _ in found) if any(isinstance(one, RereadRows) for one in found) else found
+    return tuple(RereadRows() for _ in found) if any(one.rereads == "rows" for one in found) else found
 
 
 def widest(deliveries: Iterable[Delivery]) -> Delivery:
@@ -119,30 +164,19 @@ def widest(deliveries: Iterable[Delivery]) -> Delivery:
 
 
 def is_in_redo(deliveries: Iterable[Delivery]) -> bool:
-    """Return whether each change is one row of the redo, with its values: nothing is read again, and nothing is assembled."""
-    return all(isinstance(one, (Plain, NullableKey, Appended)) for one in deliveries)
+    return all(one.in_redo for one in deliveries)
 
 
-def allows_several_scns(deliveries: Iterable[Delivery]) -> bool:
-    """Return whether chunks of several SCNs and the redo between them make the table: each change has its row's key, and says
-    how the row is or that it is gone. Rows without a key would be there twice, pieces of large objects would be added twice."""
-    return all(isinstance(one, Plain) for one in deliveries)
-
-
-def ids_of_pieces(delivery: Delivery) -> frozenset[int]:
-    """Return the columns whose values are assembled from several rows of the redo."""
-    return frozenset(delivery.columns) if isinstance(delivery, Assembled) else frozenset()
-
-
-def documents_of(delivery: Delivery) -> frozenset[int]:
-    """Return the columns whose values are in rows of their own, always whole."""
-    return delivery.documents if isinstance(delivery, Assembled) else frozenset()
+def is_named_in_redo(deliveries: Iterable[Delivery]) -> bool:
+    """Return whether each change is one row of the redo, names a row, and says how the row is or that it is gone. Only then do
+    chunks of several SCNs and the redo between them make the table: other rows would be there twice."""
+    return all(one.in_redo and one.names_rows for one in deliveries)
 
 
 def as_shown(version: TableVersion, delivery: Delivery) -> TableVersion:
     """Return the version as the redo of this delivery shows it: a hidden column that stores a document is not ignored, because
     a value of it says that LogMiner shows the document in another way."""
-    names = {version.column(i).name for i in documents_of(delivery)}
+    names = {version.column(i).name for i in delivery.documents}
     if not names:
         return version
     return replace(version, ignored=tuple(column for column in version.ignored if column.part_of not in names))

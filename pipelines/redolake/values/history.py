@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, assert_never
 
 from redolake.values.delivery import Appended, Assembled, Delivery, NullableKey, Plain, RereadRows, RereadValues
 
@@ -92,6 +92,8 @@ def why_no_history(kind: HistoryKind, deliveries: Iterable[Delivery]) -> str | N
                 return "values of its rows are read again at the ends of windows, and are not known in between"
             case Assembled():
                 return "its large objects are assembled from several changes, and have no value at each of them"
+            case _:
+                assert_never(delivery)
     return None
 
 

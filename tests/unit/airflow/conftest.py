@@ -66,6 +66,19 @@ def settings(tmp_path):
     return write
 
 
+class TaskRun:
+    """Stands for the Run of a task: it opens nothing."""
+
+    def __init__(self, pipeline, source=None, spark=None, **_):
+        self.pipeline, self.source, self.spark = pipeline, source, spark
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
 @pytest.fixture
 def steps(monkeypatch):
     """Stands for `redolake.steps`; what a test puts on it is called by the tasks."""
@@ -73,7 +86,7 @@ def steps(monkeypatch):
 
     calls = []
     known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead, refuse_unused)}
-    stub = SimpleNamespace(calls=calls, **known)
+    stub = SimpleNamespace(calls=calls, Run=TaskRun, **known)
     monkeypatch.setattr(redolake, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "redolake.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")

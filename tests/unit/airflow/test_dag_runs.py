@@ -10,7 +10,8 @@ from redolake.records.windows import LogIdentity, LogTally, SliceRecord
 from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
 from redolake.steps.capture.receive import ReceivedWindow
 from redolake.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
-from redolake.steps.ranges.live import LiveBackfill, LiveTable
+from redolake.steps.proof.repair import ReadAgain
+from redolake.steps.ranges.live import LiveBackfill
 from redolake.steps.ranges.range_ends import RangeEnd
 from redolake.steps.ranges.shadows import PreparedBackfill, RecordedBackfill
 from redolake.steps.ranges.swap import CopiedTable, Copies
@@ -486,7 +487,7 @@ def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, 
     from redolake.airflow.backfill import backfill_dag
 
     ends = RangeEnd("100", 100), RangeEnd("200", 200)
-    table = LiveTable("SHOP.ORDERS", is_done=not why_not, why_not=why_not)
+    table = ReadAgain("SHOP.ORDERS", equal=not why_not, why_not=why_not)
     steps.answers("backfill_live", LiveBackfill("shop", *ends, tables=(table,)))
 
     chosen = {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "target": "live", "reason": "a bug"}

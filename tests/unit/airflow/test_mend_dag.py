@@ -8,9 +8,8 @@ import pytest
 
 from redolake.operations import MENDS
 from redolake.steps.apply.transactions import DropCost, TransactionList
-from redolake.steps.proof.fill_columns import FilledColumns
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
-from redolake.steps.proof.repair import RepairedTable
+from redolake.steps.proof.repair import ReadAgain
 from redolake.steps.ranges.swap import SwappedTable
 from tests.unit.airflow.test_dag_runs import names, run
 
@@ -24,7 +23,7 @@ ON_FORM = {"tables": TWO, "reason": "a bug", "dry_run": False}
 
 
 def repaired(table, equal=True):
-    return RepairedTable(table, 99, 1, 0, 1, 0, 7, equal, False, 1.0, 1, 98, 1000, "ann", "by hand")
+    return ReadAgain(table, 99, 1, "by hand", equal=equal, updated=1, delta_version=7, seconds=1.0)
 
 
 def quarantined(table):
@@ -45,7 +44,7 @@ def mends(steps):
     )
     steps.answers("resume_tables", tuple)
     steps.answers("approve_ddl", lambda table, ddl: SimpleNamespace(table=table))
-    steps.answers("fill_columns", lambda table: FilledColumns(table, ("PLACE",), 199, 3, 7))
+    steps.answers("fill_columns", lambda table: ReadAgain(table, 199, 3, columns=("PLACE",), delta_version=7))
     steps.answers("swap_table", lambda table, name: SwappedTable(table, str(name), 199, 199, 0, "199-7-replaced", 5))
     steps.answers("look_up_quarantined", lambda table, keys: quarantined(table))
     steps.answers("retry_quarantine", lambda table, keys: WorkedOff(table, 9, tuple(map(str, keys)), {}))

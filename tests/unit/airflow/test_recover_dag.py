@@ -10,7 +10,8 @@ from redolake.errors import Finding
 from redolake.reconcile.redo_loss import ErrorReport
 from redolake.records.shown_facts import Choice
 from redolake.steps.checks.doctor_report import DoctorReport
-from redolake.steps.ranges.close_gap import ClosingTable, GapClosing
+from redolake.steps.proof.repair import ReadAgain
+from redolake.steps.ranges.close_gap import GapClosing
 from redolake.steps.recovery.recover import RecoveryReport, recovery_text
 from redolake.steps.shared.status import DeclaredGapReport, GapTransaction
 from redolake.values.redo import Position
@@ -127,7 +128,7 @@ def test_doctor_fails_with_the_errors_alone(run, steps):
 def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_it_is(run, recovery, choice, why_not, state):
     from redolake.airflow.recover import recover_dag
 
-    table = ClosingTable("SHOP.ORDERS", is_closed=not why_not, why_not=why_not)
+    table = ReadAgain("SHOP.ORDERS", equal=not why_not, why_not=why_not)
     recovery.answers("close_gap", GapClosing("shop", 10, 20, 1, 0, 2, 9, tables=(table,)))
 
     states, _ = run(recover_dag, {"choice": choice, "scn": 10, "reason": "tapes came back"})

@@ -12,6 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from redolake.cli import app
+from redolake.context import Run
 from redolake.land import layout
 from redolake.land.landing import Landing
 from redolake.records.captured import CapturedTables
@@ -121,8 +122,8 @@ WRONG = {  # name: what is said of it
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot asks the dictionary first which tables match the patterns; here it shows no others."""
-    monkeypatch.setattr(begin, "open_pipeline_source", lambda *_: nullcontext())
-    monkeypatch.setattr(begin, "with_matched_tables", lambda context, *_: context)
+    monkeypatch.setattr(Run, "oracle", lambda *_: nullcontext())
+    monkeypatch.setattr(begin, "match_tables", lambda *_: None)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -16,7 +16,18 @@ from redolake.steps.shown.stats import BatchStats, PipelineStats, TableStats
 
 AT = datetime(2026, 5, 1, 10, 4, 20, tzinfo=UTC)
 ROWS = {"landed": 190_000, "applied": 60_000, "filtered": 2, "quarantined": 1, "undone": 4, "before_position": 40, "held": 9}
-ONE = RowStats(120_000, 30, 4, {"add_column": 1, "rename_column": 2}, ROWS, AT, AT, 107.287, masked=60_000, nulled=3)
+ONE = RowStats(
+    {"add_column": 1, "rename_column": 2},
+    ROWS,
+    AT,
+    AT,
+    107.287,
+    inserted=120_000,
+    updated=30,
+    deleted=4,
+    masked=60_000,
+    nulled=3,
+)
 FOUND = PipelineStats(
     "shop", AT, ONE, (TableStats("SHOP.ORDER_ITEMS", 12, ONE),), (BatchStats("b", 2_000_000, 2_000_708, 1, AT, AT, ONE),)
 )
@@ -42,7 +53,7 @@ def test_statistics_are_whole_in_a_terminal_of_80_columns(by: StatsBy) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert {"inserted", "updated", "deleted", "masked", "read", "of these"} <= cells
     assert {"120000", "30", "4", "60000", "3", "190000"} <= cells
-    account = "60000 applied, 2 filtered, 1 in quarantine, 4 rolled back, 40 before snapshot, 9 held"
+    account = "60000 applied, 2 filtered, 1 in quarantine, 4 undone, 40 before the snapshot, 9 held"
     assert account in " ".join(text.replace("│", " ").split())
     assert "1 add_column, 2 rename_column" in cells
     assert {"2026-05-01", "10:04:20"} <= {word for cell in cells for word in cell.split()}
@@ -50,7 +61,7 @@ def test_statistics_are_whole_in_a_terminal_of_80_columns(by: StatsBy) -> None:
 
 
 def test_terms_that_are_zero_are_not_shown() -> None:
-    plain = RowStats(1, rows={"landed": 1, "applied": 1})
+    plain = RowStats(inserted=1, rows={"landed": 1, "applied": 1})
     text = shown(stats_text(PipelineStats("shop", AT, plain, (TableStats("SHOP.A", 1, plain),), ()), StatsBy.table))
 
     assert "applied" in text

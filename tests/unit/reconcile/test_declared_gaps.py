@@ -106,7 +106,7 @@ def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(
 
 
 def closed(gap: str, snapshot_scn: int | None) -> ClosedTable:
-    return ClosedTable(gap, str(ORDERS), snapshot_scn, ("w",), 2, 9, 4, 1, 2, 1, (310,), (7,), "tapes are back", "ann", "now")
+    return ClosedTable(gap, str(ORDERS), snapshot_scn, ("w",), 2, 9, 4, (310,), (7,), "tapes are back", "ann", "now", updated=2)
 
 
 def test_a_closed_gap_is_open_in_no_ledger_and_again_for_the_contents_of_another_snapshot(

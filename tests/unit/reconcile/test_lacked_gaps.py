@@ -20,7 +20,7 @@ GAP = DeclaredGap("gap", START, END, "tapes are gone", "dba", "2026", "7", {str(
 
 
 def closed(table: TableId, *versions: int) -> ClosedTable:
-    return ClosedTable(GAP.name, str(table), 90, ("w",), 1, 1, 1, 0, 1, 0, (320,), versions, "restored", "dba", "2026")
+    return ClosedTable(GAP.name, str(table), 90, ("w",), 1, 1, 1, (320,), versions, "restored", "dba", "2026", updated=1)
 
 
 def load(scn: int, version: int, table: TableId = ORDERS) -> Load:

@@ -109,7 +109,10 @@ RESULT = BatchResult(
     digests=DIGESTS,
     applied_at="2026-05-01T10:00:00+00:00",
 )
-WORK = TableWork(1, 2, 3, {"10": 4, CARRIED_IN: 1}, {"10": 1}, {"10": 1}, 2, 1, 1, {"truncate": 1}, "2026-05-01T10:00:00")
+WORK = TableWork(
+    {"10": 4, CARRIED_IN: 1}, {"10": 1}, {"10": 1}, 1, {"truncate": 1}, "2026-05-01T10:00:00", inserted=1, updated=2, deleted=3,
+    masked=2, nulled=1,
+)  # fmt: skip
 LANDING_KEY = LandingKey("variable REDOLAKE_LANDING_KEY", "0123456789abcdef")
 MARK = LakeMark("p", "landing/p", "token")
 PLACE = LakePlace("p", "lake", "_redolake/p.json", "landing/p", "lakes/1.json", ("lake/t",))
@@ -171,7 +174,7 @@ RECORDS: tuple[Any, ...] = (
     GAP,
     DROP,
     APPROVAL,
-    ClosedTable("g", "SHOP.T", 5, ("w",), 2, 9, 4, 1, 2, 1, (60,), (7,), "why", "who", "when"),
+    ClosedTable("g", "SHOP.T", 5, ("w",), 2, 9, 4, (60,), (7,), "why", "who", "when", inserted=1, updated=2, deleted=1),
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
     DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}, {"SHOP.T": "SHOP.U"}),
     DictionaryContent((TABLE, LOGGED)),

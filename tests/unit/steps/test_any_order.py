@@ -23,7 +23,7 @@ from redolake import context as contexts
 from redolake.apply.commit_ranges import plan_commit_ranges
 from redolake.apply.delta.set_back import check_not_set_back
 from redolake.config import Pipeline
-from redolake.context import open_context, read_spec
+from redolake.context import Run, open_context, read_spec
 from redolake.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from redolake.host import crash
 from redolake.job import job
@@ -215,7 +215,7 @@ class History:
     # --- the Spark job ---
 
     def run(self, order: str) -> None:
-        run_spark_job(self.pipeline, order, spark=self)
+        run_spark_job(Run(self.pipeline, spark=self), order)
 
     def job(self, spec: Spec, may_commit: Callable[[], None]) -> None:
         may_commit()

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from redolake.config import Pipeline, WindowLimits
-from redolake.context import open_context, take_lease
+from redolake.context import Run, open_context, take_lease
 from redolake.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from redolake.land import layout
 from redolake.mine import EdgeCut
@@ -39,7 +39,7 @@ FACTS = RedoFacts(
 
 def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
-    monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
+    monkeypatch.setattr(Run, "oracle", lambda *_: nullcontext())
     monkeypatch.setattr(capture_steps, "host_clock_ahead", lambda _: timedelta(0))
     for module in (capture_steps, plan_steps):
         monkeypatch.setattr(module, "read_redo_facts", lambda *_: FACTS)
@@ -92,7 +92,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
     planned = capture_steps.plan_next_window(pipeline)
     assert planned.window is not None
     with pytest.raises(type(error)):
-        capture_steps.mine_window_slice(pipeline, None, planned.window, 0)
+        capture_steps.mine_window_slice(pipeline, planned.window, 0)
 
     found = recover_steps.inspect_redo_loss(pipeline)
     monkeypatch.setattr(recover_steps, "read_handover", lambda _: None)
@@ -111,9 +111,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
 def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
     pipeline = capture_pipeline(tmp_path, monkeypatch)
-    monkeypatch.setattr(
-        capture_steps, "open_pipeline_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone")
-    )
+    monkeypatch.setattr(Run, "connect", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
     window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
     with open_context(pipeline) as context:
         context.ledger.start_at(Position(7, 11, Scn(100)))
@@ -122,7 +120,7 @@ def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, mon
         context.ledger.plan_window(window.name, 11, window.scns, plan, lease)
         context.landing.windows.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 
-    mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
+    mined = capture_steps.mine_window_slice(pipeline, window.name, 0)
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
     assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0, "redo thread 1, log 5"), True)

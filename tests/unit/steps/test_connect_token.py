@@ -10,9 +10,9 @@ import pytest
 
 from redolake.apply.spark.start import of_server
 from redolake.config import Pipeline
+from redolake.context.spark import remote_of
 from redolake.errors import ConfigurationError, RedolakeError
 from redolake.steps.checks.validation import spark_findings
-from redolake.steps.shared.spark_jobs import remote_of
 
 TOKEN = "3f9c0b7a5de1482696c4f1d8a0b7e352"
 

@@ -12,7 +12,7 @@ import pytest
 
 import redolake.context
 from redolake.config import Pipeline
-from redolake.context import now, open_context
+from redolake.context import Run, now, open_context
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Ledger, open_ledger
 from redolake.records.batches.manifest import BatchResult
@@ -72,7 +72,7 @@ def is_lost(check):
 
 
 def hold_until_lost(pipeline, spec, harm, on_loss=lambda: None):
-    with kept_lease(pipeline, spec, on_loss) as check:
+    with Run(pipeline) as run, kept_lease(run, spec, on_loss) as check:
         harm()
         wait_until(lambda: is_lost(check))
 
@@ -80,7 +80,7 @@ def hold_until_lost(pipeline, spec, harm, on_loss=lambda: None):
 def test_a_job_that_runs_longer_than_its_lease_keeps_it(pipeline, prepared):
     renewed_at = now()
 
-    with kept_lease(pipeline, prepared[0]) as check:
+    with Run(pipeline) as run, kept_lease(run, prepared[0]) as check:
         wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.RENEWED_FOR_SECONDS))
         with pytest.raises(LeaseHeld, match="holds the lease apply/shop"):
             take_over(pipeline, after_seconds=0)
@@ -88,7 +88,7 @@ def test_a_job_that_runs_longer_than_its_lease_keeps_it(pipeline, prepared):
 
 
 def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, prepared):
-    with kept_lease(pipeline, prepared[0]):
+    with Run(pipeline) as run, kept_lease(run, prepared[0]):
         pass
 
     with pytest.raises(LeaseHeld):
@@ -96,7 +96,7 @@ def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, prepared):
 
 
 def test_the_lease_of_a_failed_job_expires_soon(pipeline, prepared):
-    with pytest.raises(ValueError, match="broken"), kept_lease(pipeline, prepared[0]):
+    with pytest.raises(ValueError, match="broken"), Run(pipeline) as run, kept_lease(run, prepared[0]):
         raise ValueError("broken")
 
     assert take_over(pipeline, after_seconds=1).token > prepared[0].lease
@@ -142,7 +142,7 @@ def test_a_job_stops_before_its_next_commit_when_its_lease_renewer_is_gone(pipel
             raise SystemExit
         return renew(*given)
 
-    with kept_lease(pipeline, prepared[0]) as check:
+    with Run(pipeline) as run, kept_lease(run, prepared[0]) as check:
         monkeypatch.setattr(Ledger, "renew", die)
         wait_until(lambda: is_lost(check))
         with pytest.raises(LeaseHeld, match="thread that renews it has ended"):
@@ -152,7 +152,7 @@ def test_a_job_stops_before_its_next_commit_when_its_lease_renewer_is_gone(pipel
 def test_a_job_whose_lease_was_taken_while_it_waited_does_not_begin(pipeline, prepared):
     take_over(pipeline)
 
-    with pytest.raises(LeaseHeld, match="taken over"), kept_lease(pipeline, prepared[0]):
+    with pytest.raises(LeaseHeld, match="taken over"), Run(pipeline) as run, kept_lease(run, prepared[0]):
         pytest.fail("it began")
 
 
@@ -178,14 +178,14 @@ def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, 
     write_manifest(pipeline)
     take_over(pipeline)
 
-    with kept_lease(pipeline, prepared[0]) as check:
+    with Run(pipeline) as run, kept_lease(run, prepared[0]) as check:
         check()
 
 
 def test_a_job_that_writes_no_live_table_needs_no_lease(pipeline, prepared):
     take_over(pipeline)
 
-    with kept_lease(pipeline, replace(prepared[0], lease=None)) as check:
+    with Run(pipeline) as run, kept_lease(run, replace(prepared[0], lease=None)) as check:
         check()
 
 

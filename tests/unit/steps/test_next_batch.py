@@ -113,7 +113,8 @@ def test_a_ddl_that_a_resetlogs_may_have_undone_holds_its_table(
     on_disk.window(200, 300, ddl=(replace(ddl, scn=scn),), doubtful_scn=299)
     corrected_table(context)
     following = context.pipeline.model_copy(update={"on_ddl": OnDdl(truncate="follow")})
-    spec = following_batch(replace(context, pipeline=following))
+    context.pipeline = following
+    spec = following_batch(context)
 
     assert [task.hold is not None for task in spec.tables] == [is_held]
 

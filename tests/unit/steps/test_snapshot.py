@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import PipelineContext, Run
 from redolake.errors import SnapshotTooEarly, Terminal
 from redolake.reconcile.snapshot_start import check_chain_epoch
 from redolake.source import Handover
@@ -73,7 +73,7 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     column = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
     there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(scn), Scn(scn))
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
-    monkeypatch.setattr(snapshot_steps, "open_pipeline_source", lambda *_: nullcontext())
+    monkeypatch.setattr(Run, "oracle", lambda *_: nullcontext())
     monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: {})
     monkeypatch.setattr(snapshot_steps, "read_container", lambda *_: None)
     monkeypatch.setattr(snapshot_steps, "read_same_container", lambda *_: None)

@@ -25,7 +25,7 @@ from redolake.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn
 from redolake.errors import OF_BATCH, InvariantBroken, report_with
 from redolake.records.batches.spec import TableTask, WholeFile
 from redolake.values import frames
-from redolake.values.delivery import WholeTable, ids_of_pieces
+from redolake.values.delivery import WholeTable
 from redolake.values.redo import Operation
 from redolake.values.table import TableVersion, of_columns
 
@@ -123,7 +123,7 @@ def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, f
         else F.lit(False)
     )
     needed = F.when(is_left, is_changed | differs & F.col("is_there")).otherwise(is_changed | F.col("is_there"))
-    assembled = ids_of_pieces(commit_range.changes)  # large objects stay where the row did not change
+    assembled = commit_range.changes.pieces  # large objects stay where the row did not change
     stays = {frames.unknown(i) for i in assembled}
     op = F.when(~is_left, F.lit(REMOVE)).when(is_changed, F.col("op")).otherwise(F.lit(OBJECTS))
     code = F.when(is_left, F.lit(int(Operation.UPDATE))).otherwise(F.lit(int(Operation.DELETE)))

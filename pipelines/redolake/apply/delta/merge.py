@@ -16,9 +16,10 @@ from redolake.apply.delta.writer import Writer
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
-from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, Merged, NetColumns, TargetColumn
+from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.values import frames
 from redolake.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
+from redolake.values.terms import RowCounts
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 # For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps
@@ -32,7 +33,7 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
 
 
-def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOptions = DEFAULT) -> Merged | None:
+def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOptions = DEFAULT) -> RowCounts | None:
     """Return what was merged; None where Delta has this transaction already."""
     table, answer = writer.table, list[Row]()
     columns, spark = tuple(table.columns.values()), table.spark
@@ -61,7 +62,7 @@ def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOption
     if not answer:  # Delta skipped the commit
         return None
     row = answer[0]
-    return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
+    return RowCounts(**{name: row[f"num_{name}_rows"] for name in RowCounts().counts})
 
 
 def merge_sql(
@@ -120,8 +121,8 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"
 
 
-def append(writer: Writer, changes: DataFrame, count: int, options: TargetOptions = DEFAULT) -> Merged:
+def append(writer: Writer, changes: DataFrame, count: int, options: TargetOptions = DEFAULT) -> RowCounts:
     columns, inserts = writer.table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
     rows = inserts.select(*(F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in columns), *of_change(options))
     writer.append(rows)
-    return Merged(inserted=count)
+    return RowCounts(inserted=count)

@@ -16,7 +16,7 @@ from redolake.apply.spark.types import parse_type
 from redolake.apply.target import TargetColumn, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import SchemaConflict
-from redolake.values.delivery import RereadRows, RereadValues, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.lake_rules import Conflict, LakeColumn, conflicts
 from redolake.values.table import LARGE_TYPES, Column, Rules, TableId, TableVersion
 from redolake.values.target_options import DEFAULT as DEFAULT_OPTIONS
@@ -57,7 +57,7 @@ def target_schema(
 
 def has_rowid(version: TableVersion) -> bool:
     """Return whether its rows are read with their ROWID, as key or to be read again."""
-    return version.key_kind == "rowid" or isinstance(delivery_of(version), (RereadRows, RereadValues))
+    return version.key_kind == "rowid" or bool(delivery_of(version).rereads)
 
 
 def refuse_conflict(found: Conflict | None, table: TableId, scn: int | None = None) -> None:

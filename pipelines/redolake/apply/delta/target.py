@@ -22,7 +22,7 @@ from redolake.apply.delta.schema import check_columns
 from redolake.apply.delta.settings import check_layout, check_writable, settle
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, Writer, commit
-from redolake.apply.target import ATTEMPT, Merged, NetColumns, TargetColumn
+from redolake.apply.target import ATTEMPT, NetColumns, TargetColumn
 from redolake.apply.translation import Translation
 from redolake.records.batches.attempt import Attempt
 from redolake.records.batches.spec import TableTask
@@ -30,6 +30,7 @@ from redolake.records.codec import from_body
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.table import TableVersion
 from redolake.values.target_options import TargetOptions
+from redolake.values.terms import RowCounts
 
 
 class DeltaTarget(DeltaTable):
@@ -43,7 +44,7 @@ class DeltaTarget(DeltaTable):
         if found is None or note.get(ATTEMPT) is None:
             return None
         attempt = from_body(Attempt, note[ATTEMPT], self.path)
-        return replace(attempt, work=attempt.work.with_rows(*rows_of(found)))
+        return replace(attempt, work=attempt.work.with_rows(rows_of(found)))
 
     def live(self, options: TargetOptions) -> DataFrame:
         return own_columns.live(self.rows, options)
@@ -97,10 +98,10 @@ class ChangeWriter:
     writer: Writer
     options: TargetOptions
 
-    def merge(self, net: DataFrame, has: NetColumns) -> Merged | None:
+    def merge(self, net: DataFrame, has: NetColumns) -> RowCounts | None:
         return merge.merge(self.writer, net, has, self.options)
 
-    def append(self, inserts: DataFrame, count: int) -> Merged:
+    def append(self, inserts: DataFrame, count: int) -> RowCounts:
         return merge.append(self.writer, inserts, count, self.options)
 
 
@@ -112,10 +113,9 @@ def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
     return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
 
 
-def rows_of(commit: Mapping[str, Any]) -> tuple[int, int, int]:
+def rows_of(commit: Mapping[str, Any]) -> RowCounts:
     """Return the rows that a commit of changes inserted, updated and deleted, by Delta's own count."""
     metrics = commit.get("operationMetrics") or {}
     if commit.get("operation") != "MERGE":
-        return int(metrics.get("numOutputRows", 0)), 0, 0
-    inserted, updated, deleted = (int(metrics.get(f"numTargetRows{what}", 0)) for what in ("Inserted", "Updated", "Deleted"))
-    return inserted, updated, deleted
+        return RowCounts(inserted=int(metrics.get("numOutputRows", 0)))
+    return RowCounts(**{name: int(metrics.get(f"numTargetRows{name.title()}", 0)) for name in RowCounts().counts})

@@ -11,7 +11,7 @@ from redolake.apply.delta.partitions import cure_of as cure_of_partition
 from redolake.apply.landed.findings import FINDINGS
 from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.spark.probes import Probe
-from redolake.apply.target import UPSERT, Merged, TargetColumn
+from redolake.apply.target import UPSERT, TargetColumn
 from redolake.errors import (
     OF_BATCH,
     OF_TABLE,
@@ -28,6 +28,7 @@ from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.mapping import needs_all_columns
 from redolake.values.table import LONGEST_MINED_NAME_BYTES
+from redolake.values.terms import RowCounts
 from redolake.values.valid_text import BY_SERVER
 from redolake.values.valid_text import cure_of as cure_of_text
 
@@ -67,7 +68,7 @@ def check_all(task: TableTask, seen: Row, expected: int) -> None:
         )
 
 
-def check_merged(task: TableTask, merged: Merged, upserts: int | None) -> None:
+def check_merged(task: TableTask, merged: RowCounts, upserts: int | None) -> None:
     """Raise InvariantBroken if MERGE wrote fewer rows than the net changes have. MERGE reads them twice, and Delta only logs a
     warning where the second reading has other rows than the first."""
     if upserts is not None and merged.inserted + merged.updated < upserts:

@@ -22,7 +22,7 @@ from redolake.apply.target import TargetColumn
 from redolake.apply.translation import Translation
 from redolake.records.batches.spec import MinedNames
 from redolake.values import frames
-from redolake.values.delivery import Delivery, RereadValues, documents_of
+from redolake.values.delivery import Delivery
 from redolake.values.frames import Kind
 from redolake.values.logminer import IN_OTHER_ROWS
 from redolake.values.null_rule import has_nulls, is_else_null
@@ -87,7 +87,7 @@ def decode(
     parts = []
     counts_nulls = not target.has_pieces and any(map(is_else_null, rules.values()))
     for version, delivery, names, mine in by_names(versions, mined_names):
-        documents = documents_of(delivery)
+        documents = delivery.documents
         before_of = partial(after, version=version, documents=documents, side=frames.redo_before)
         in_index = ("partly_undone",) if version.organization == "index" else ()
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *in_index, *target.also)))
@@ -207,9 +207,9 @@ def _lacks_document(column_id: int) -> Expression:
 
 def _touches_objects(delivery: Delivery) -> Expression:
     """Return whether a large object that is read again may have another value after the change."""
-    if not isinstance(delivery, RereadValues):
+    if delivery.rereads != "large objects":
         return F.lit(False)
-    ids = F.array(*map(F.lit, delivery.columns))
+    ids = F.array(*map(F.lit, sorted(delivery.apart)))
     is_set = F.coalesce(F.arrays_overlap("assigned", ids), F.lit(False))
     return (F.col("operation_code") == Operation.INSERT) | is_set
 

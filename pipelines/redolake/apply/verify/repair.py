@@ -24,7 +24,7 @@ from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, commit
 from redolake.apply.landed.source_rows import check_values, read_source
 from redolake.apply.spark.quoting import quote
-from redolake.apply.target import REMOVE, UPSERT, Merged, NetColumns, target_columns
+from redolake.apply.target import REMOVE, UPSERT, NetColumns, target_columns
 from redolake.apply.translation import Translation
 from redolake.apply.verify.buckets import HashedColumn, hash_of
 from redolake.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
@@ -36,6 +36,7 @@ from redolake.values.canonical import BUCKET
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import Operation
 from redolake.values.table import TableVersion
+from redolake.values.terms import RowCounts
 
 WHOLE = frozenset({"rows", "twice"})  # kinds of rows that are removed and written as a whole
 
@@ -54,18 +55,14 @@ class RepairTask:
     advances: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RepairCommit:
-    delta_version: int
-    merged: Merged
-
-
-def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_commit: Callable[[], None]) -> RepairCommit:
-    """Merge the rows. A repeated call with the same number commits nothing."""
+def repair(
+    spark: SparkSession, task: RepairTask, translation: Translation, may_commit: Callable[[], None]
+) -> tuple[int, RowCounts]:
+    """Merge the rows, and return the version that has them. A repeated call with the same number commits nothing."""
     one = task.compare
     table = DeltaTable(spark, one.target, one.app_id)
     version = with_lake_names(one.version, one.options)
-    check_repairable(table, task)
+    check_current(table, Owner.of(one.app_id, one.origin), one.table, one.complete_to, task.covers)
     check_columns(version, one.rules, table.columns, translation)
     source = read_source(spark, one.files, one.version, one.rules, translation, one.options)
     check_values(source, one.version)
@@ -76,13 +73,7 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
     with commit(table, terms, tag, "repair") as writer:
         merged = merge(writer, net, has, one.options)
     assert table.version is not None
-    return RepairCommit(table.version, merged or Merged())
-
-
-def check_repairable(table: DeltaTable, task: RepairTask) -> None:
-    """Raise an error where the table's rows are not those of the SCN that was read, but for what was found."""
-    one = task.compare
-    check_current(table, Owner.of(one.app_id, one.origin), one.table, one.complete_to, task.covers)
+    return table.version, merged or RowCounts()
 
 
 def net_changes(source: DataFrame, lake: DataFrame, task: RepairTask, version: TableVersion) -> tuple[DataFrame, NetColumns]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from redolake.values.terms import ChangeCounts, RowCounts
+
 Windows = Mapping[str, int]  # change rows by the start of the window in which they landed; CARRIED_IN are older
 
 
@@ -16,18 +18,13 @@ def sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class TableWork:
+class TableWork(ChangeCounts):
     """The counts of commit ranges. `changes` are all change rows of them, also those that were `filtered` or `quarantined`;
-    `inserted`, `updated` and `deleted` are rows of the Delta table. The other counts are those of TableResult."""
+    the other counts are those of TableResult."""
 
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     changes: Windows = field(default_factory=dict)
     filtered: Windows = field(default_factory=dict)
     quarantined: Windows = field(default_factory=dict)
-    masked: int = 0
-    nulled: int = 0
     quarantined_keys: int | None = None
     ddl: Mapping[str, int] = field(default_factory=dict)
     first_commit_at: str | None = None
@@ -40,23 +37,19 @@ class TableWork:
     def plus(self, later: TableWork) -> TableWork:
         """Return the counts of both; keys in quarantine are those after the later one, where it looked."""
         return TableWork(
-            self.inserted + later.inserted,
-            self.updated + later.updated,
-            self.deleted + later.deleted,
             sums(self.changes, later.changes),
             sums(self.filtered, later.filtered),
             sums(self.quarantined, later.quarantined),
-            self.masked + later.masked,
-            self.nulled + later.nulled,
             self.quarantined_keys if later.quarantined_keys is None else later.quarantined_keys,
             sums(self.ddl, later.ddl),
             min((at for at in (self.first_commit_at, later.first_commit_at) if at is not None), default=None),
             max((at for at in (self.last_commit_at, later.last_commit_at) if at is not None), default=None),
+            **ChangeCounts.sums([self, later]),
         )
 
-    def with_rows(self, inserted: int, updated: int, deleted: int) -> TableWork:
+    def with_rows(self, changed: RowCounts) -> TableWork:
         """Return the counts with rows that a commit changed."""
-        return replace(self, inserted=self.inserted + inserted, updated=self.updated + updated, deleted=self.deleted + deleted)
+        return replace(self, **RowCounts.sums([self, changed]))
 
 
 NO_WORK = TableWork()

@@ -11,6 +11,7 @@ from redolake.records.batches.spec import BatchSpec
 from redolake.records.file_digest import FileDigest
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
+from redolake.values.terms import OF_ACCOUNT, ChangeCounts
 
 CARRIED_IN = "carried in"  # the account of rows that come from before the batch's windows
 
@@ -29,7 +30,8 @@ class DroppedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowAccount:
-    """The terms of the row accounting, in change rows; `landed` and `carried_in` are counted before anything is joined."""
+    """The terms of the row accounting (values/terms.py), in change rows; `landed` and `carried_in` are counted before
+    anything is joined."""
 
     landed: int = 0
     carried_in: int = 0
@@ -46,9 +48,8 @@ class RowAccount:
 
     @property
     def difference(self) -> int:
-        ended = self.applied + self.filtered + self.quarantined + self.undone + self.rolled_back
-        left = self.before_position + self.left_out + self.carried_out + self.held + self.dropped
-        return self.landed + self.carried_in - (ended + left)
+        ended: int = sum(getattr(self, term.name) for term in OF_ACCOUNT)
+        return self.landed + self.carried_in - ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class HistoryFact:
 
 
 @dataclass(frozen=True, slots=True)
-class TableResult:
+class TableResult(ChangeCounts):
     """`complete_to` is None only for a held table that never had a position. `position` is the one in the Delta log; it is
     lower than `complete_to` where the last commits changed nothing. `delta_version` is the table's version that is complete to
     `complete_to`."""
@@ -73,9 +74,6 @@ class TableResult:
     state: Literal["applied", "held"]
     complete_to: int | None
     error: Mapping[str, Any] | None = None
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
     delta_version: int | None = None
     balance: RowAccount = RowAccount()
     position: int | None = None
@@ -84,8 +82,6 @@ class TableResult:
     ddl: Mapping[str, int] = field(default_factory=dict)  # changes of the table by followed DDL, by their ChangeKind
     first_commit_at: str | None = None  # of the applied changes, by the database host's clock
     last_commit_at: str | None = None
-    masked: int = 0  # of the applied changes, those of a version with masks
-    nulled: int = 0  # values of the applied changes that are NULL by rule
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
     unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
     history: HistoryFact | None = None

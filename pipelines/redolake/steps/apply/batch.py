@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
+from redolake.context import Run, open_context, open_to_read, owner, read_result, read_spec, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -16,7 +16,15 @@ from redolake.reconcile.approvals import NEW_HISTORY, record_approval
 from redolake.reconcile.batches import attempt_of, find_superseded
 from redolake.reconcile.dropped_transactions import record_drops
 from redolake.reconcile.holds import NOT_LOADED
-from redolake.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
+from redolake.reconcile.ledger import (
+    catch_up_of,
+    lacks_gap,
+    last_batch,
+    never_read,
+    reconcile_ledger,
+    reconcile_once,
+    record_results,
+)
 from redolake.reconcile.newest_batches import is_in_chain
 from redolake.reconcile.next_batch import catch_up, next_batch
 from redolake.records.approvals import Approval
@@ -29,6 +37,7 @@ from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId
+from redolake.values.terms import REPORTED, ChangeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +54,13 @@ class PreparedBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedTable:
-    """What a batch did to a table: rows that were written, changes that the filter left out or that went to quarantine, changes
-    of masked columns, and values that are NULL by rule."""
+class AppliedTable(ChangeCounts):
+    """What a batch reports of a table: a count for each of REPORTED."""
 
     state: str
     complete_to_scn: int | None
-    inserted: int
-    updated: int
-    deleted: int
     filtered: int = 0
     quarantined: int = 0
-    masked: int = 0
-    nulled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,60 +73,60 @@ class RecordedBatch:
     ends_at: str | None = None  # when the source wrote `end`, in UTC
 
 
+@step
 @crash.writer
-def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
+def prepare_batch(context: Run) -> PreparedBatch:
     """Write the spec of the next batch: first the catch-up of a resumed table, else the landed windows not yet applied, as many
     as `batch.max_rows` allows."""
-    with open_context(pipeline) as context:
-        lease = take_apply_lease(context)
-        reconcile_ledger(context)
-        last = last_batch(context)
-        spec = catch_up(context, last) or next_batch(context, last)
-        if spec is None:
-            context.ledger.release_lease(lease)
-            return PreparedBatch(None, "every landed window is applied")
-        spec = replace(spec, lease=lease.token)
-        name = layout.name_of(spec.manifest)
-        context.landing.continued.note_prepared(BEFORE_ALL if last is None else last.end_position, name)
-        location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
-        context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
-        tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
-        ends_at = end_time(context, ChainPosition(spec.resetlogs_id, spec.end))
-        return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end, ends_at)
+    lease = take_apply_lease(context)
+    reconcile_once(context)
+    last = last_batch(context)
+    spec = catch_up(context, last) or next_batch(context, last)
+    if spec is None:
+        context.ledger.release_lease(lease)
+        return PreparedBatch(None, "every landed window is applied")
+    spec = replace(spec, lease=lease.token)
+    name = layout.name_of(spec.manifest)
+    context.landing.continued.note_prepared(BEFORE_ALL if last is None else last.end_position, name)
+    location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
+    context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
+    tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
+    ends_at = end_time(context, ChainPosition(spec.resetlogs_id, spec.end))
+    return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end, ends_at)
 
 
+@step
 @crash.writer
-def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
+def record_batch(context: Run, batch: str) -> RecordedBatch:
     """Record in the ledger what the batch's manifest says. Raises TableHeld, after that, if this batch held a table."""
-    with open_context(pipeline) as context:
-        spec = read_spec(context, batch)
-        result = decode(BatchResult, read_result(context, spec), spec.manifest)
-        name = layout.name_of(spec.manifest)
-        entry = context.ledger.batch(name)
-        if entry is None or entry.state != "applied":
-            lease = renew_lease(context, spec)
-            with context.ledger.at_once():
-                record_results(context, [(result, name)], find_superseded(context))
-            context.ledger.release_lease(lease)
-        record_drops(context)
-        check_goes_on(context, result, name)
-        tables = {str(done.table): applied_table(done) for done in result.tables}
-        held = tuple(name for name, table in tables.items() if table.state == "held")
-        more = any(True for _ in context.landing.windows.each_after(result.end_position))
-        ends_at = end_time(context, result.end_position)
-        recorded = RecordedBatch(tables, held, result.start, result.end, more, ends_at)
-        newly = newly_held(result, last_batch(context, result.start_position))
-        if newly:
-            raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)
-        return recorded
+    spec = read_spec(context, batch)
+    result = decode(BatchResult, read_result(context, spec), spec.manifest)
+    name = layout.name_of(spec.manifest)
+    entry = context.ledger.batch(name)
+    if entry is None or entry.state != "applied":
+        lease = renew_lease(context, spec)
+        with context.ledger.at_once():
+            record_results(context, [(result, name)], find_superseded(context))
+        context.ledger.release_lease(lease)
+    record_drops(context)
+    check_goes_on(context, result, name)
+    tables = {str(done.table): applied_table(done) for done in result.tables}
+    held = tuple(name for name, table in tables.items() if table.state == "held")
+    more = any(True for _ in context.landing.windows.each_after(result.end_position))
+    ends_at = end_time(context, result.end_position)
+    recorded = RecordedBatch(tables, held, result.start, result.end, more, ends_at)
+    newly = newly_held(result, last_batch(context, result.start_position))
+    if newly:
+        raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)
+    return recorded
 
 
 def applied_table(done: TableResult) -> AppliedTable:
-    written, account = (done.inserted, done.updated, done.deleted), done.balance
-    return AppliedTable(done.state, done.complete_to, *written, account.filtered, account.quarantined, done.masked, done.nulled)
+    counts = {term.name: getattr(done.balance if term.counts == "read" else done, term.name) for term in REPORTED}
+    return AppliedTable(done.state, done.complete_to, **counts)
 
 
-def check_goes_on(context: PipelineContext, result: BatchResult, name: str) -> None:
+def check_goes_on(context: Run, result: BatchResult, name: str) -> None:
     """Raise InvariantBroken if a recorded batch would be prepared again: the same windows would be applied for ever."""
     last, table = last_batch(context), catch_up_of(result)
     entry = None if table is None else context.ledger.table(table)
@@ -204,7 +207,7 @@ def look_up_held(pipeline: Pipeline, tables: Sequence[str], choice: str | None =
         return tuple(held)
 
 
-def held_entry(context: PipelineContext, table: TableId) -> TableEntry:
+def held_entry(context: Run, table: TableId) -> TableEntry:
     """Return a table's entry. Raise Terminal for a table that is not held."""
     entry = context.ledger.table(table)
     if entry is None or entry.state != "held":
@@ -228,7 +231,7 @@ class HoldingStatement:
         return f"{self.table} thread {self.thread} SCN {self.scn} {self.rs_id}"
 
 
-def holding_statement(context: PipelineContext, table: TableId, choice: str) -> HoldingStatement:
+def holding_statement(context: Run, table: TableId, choice: str) -> HoldingStatement:
     """Return the DDL statement that holds a table. Raise Terminal for a table that none holds which `choice` answers."""
     entry = context.ledger.table(table)
     error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
@@ -272,7 +275,7 @@ def approve_ddl(
         return made
 
 
-def check_contents(context: PipelineContext, table: TableId) -> None:
+def check_contents(context: Run, table: TableId) -> None:
     """Raise RedoLost for a table that must be read again after a declared gap and was not yet."""
     entry = context.ledger.table(table)
     for gap in context.landing.gaps.all():

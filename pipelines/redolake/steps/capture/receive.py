@@ -13,12 +13,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context, open_pipeline_source
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.context import Run, step
+from redolake.reconcile.ledger import reconcile_once
 from redolake.records.readers import NOT_PROVED, SECONDS, STREAMS, UNPROVED, OpenTransactions, is_received
 from redolake.records.windows import SliceRecord
-from redolake.source import ConnectParams, Source, read_redo_facts
+from redolake.source import Source, read_redo_facts
 from redolake.steps.capture.receive_streams import receive
 from redolake.steps.capture.received_rows import Received, sequence_of
 from redolake.steps.capture.stream_database import AskedDatabase, Database, UnaskedDatabase
@@ -48,55 +47,51 @@ class ReceivedWindow:
     landed: LandedWindowReport | None = None
 
 
-def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> ReceivedWindow:
+@step
+def receive_next_window(context: Run) -> ReceivedWindow:
     """Receive and land the next window; return it, or why there is none. After windows of LogMiner, it lands further ones until
     OpenLogReplicator can go on.
 
     Raises ReplicatorUnavailable, ReplicatorRefused and StreamLost, and LeaseHeld while another one receives.
     """
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        remove_left_rows(context)
-        position = context.ledger.position()
-        if position is None:
-            reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
-            return ReceivedWindow(PlanOutcome("nothing", reason))
-        with recorded_failure(context), database_of(context, pipeline, source, position) as (database, start):
-            with receiver_lease(context) as check_lease:
-                received = None if start is None else receive_window(context, pipeline, database, position, start)
-                check_lease()
-            now = database.open
+    reconcile_once(context)
+    remove_left_rows(context)
+    position = context.ledger.position()
+    if position is None:
+        reason = f"no table has contents yet: run {context.name}_snapshot, or `redolake snapshot`"
+        return ReceivedWindow(PlanOutcome("nothing", reason))
+    with recorded_failure(context), database_of(context, position) as (database, start):
+        with receiver_lease(context) as check_lease:
+            received = None if start is None else receive_window(context, database, position, start)
+            check_lease()
+        now = database.open
     if received is None:
-        return mine_toward_handover(pipeline, source, now)
+        return mine_toward_handover(context, now)
     outcome, written = received
-    return ReceivedWindow(outcome, land_window(pipeline, written[0].window, written, source) if written else None)
+    return ReceivedWindow(outcome, land_window(context, written[0].window, written) if written else None)
 
 
 @contextmanager
-def database_of(
-    context: PipelineContext, pipeline: Pipeline, source: ConnectParams | None, position: Position
-) -> Iterator[tuple[Database, Start | None]]:
+def database_of(context: Run, position: Position) -> Iterator[tuple[Database, Start | None]]:
     """Yield the database, which is asked where the pipeline has a connection, and where the receiver goes on."""
-    if pipeline.source.connection is None:
+    if context.pipeline.source.connection is None:
         last = last_window(context, position)
         is_first = last is not None and not is_received(last)
         yield UnaskedDatabase(context, position), Start(last, known_open(context, position), is_first=is_first)
         return
-    with open_pipeline_source(pipeline, source) as oracle:
+    with context.oracle() as oracle:
         yield ask(context, oracle, position), start_at(context, oracle, position)
 
 
-def ask(context: PipelineContext, oracle: Source, position: Position) -> AskedDatabase:
+def ask(context: Run, oracle: Source, position: Position) -> AskedDatabase:
     facts = read_redo_facts(oracle, position.scn)
     return AskedDatabase(context, oracle, position, facts, read_open(oracle, facts))
 
 
-def receive_window(
-    context: PipelineContext, configured: Pipeline, database: Database, position: Position, start: Start
-) -> tuple[PlanOutcome, list[SliceRecord]]:
+def receive_window(context: Run, database: Database, position: Position, start: Start) -> tuple[PlanOutcome, list[SliceRecord]]:
     """Receive a window and write its rows; return the plan and the slices, none where nothing has changed."""
     database.begin()
-    context = database.with_matched_tables(context, configured)
+    database.match_tables()
     with ExitStack() as spools:
         found = receive(context, database, position, spools, start)
         if not isinstance(found, Received):
@@ -104,7 +99,7 @@ def receive_window(
             outcome = PlanOutcome("nothing", reason)
             record_plan(context, outcome.outcome, outcome.reason, None)
             return outcome, []
-        context = database.with_matched_tables(context, configured)  # a RENAME may have come meanwhile
+        database.match_tables()  # a RENAME may have come meanwhile
         window, unproved = window_of(position, found), database.unproved_scn(start)
         ends_at = None if found.seconds is None else datetime.fromtimestamp(found.seconds, UTC)
         outcome = database.plan(context, window, ends_at)
@@ -125,20 +120,20 @@ def remark(start: Start, unproved: int | None) -> str:
     return ": OpenLogReplicator goes on after LogMiner" if start.is_first else ""
 
 
-def mine_toward_handover(pipeline: Pipeline, source: ConnectParams | None, now: OpenTransactions | None) -> ReceivedWindow:
+def mine_toward_handover(context: Run, now: OpenTransactions | None) -> ReceivedWindow:
     """Land one more window by LogMiner, and note beside it since when transactions are open.
 
     Once LogMiner has passed the SCN of such a reading, OpenLogReplicator goes on."""
-    planned = plan_next_window(pipeline, source)
+    planned = plan_next_window(context)
     why = "LogMiner reads on to where OpenLogReplicator can take over"
     if now is None:
         why += ", which is not known: V$TRANSACTION does not show when each open transaction began. Is it a standby?"
     outcome = replace(planned, reason=f"{why}: {planned.reason}")
     if planned.window is None:
         return ReceivedWindow(outcome)
-    mined = [mine_window_slice(pipeline, source, planned.window, number) for number in planned.slices]
+    mined = [mine_window_slice(context, planned.window, number) for number in planned.slices]
     records = [with_open(one, now) if isinstance(one, SliceRecord) else one for one in mined]
-    return ReceivedWindow(outcome, land_window(pipeline, planned.window, records, source))
+    return ReceivedWindow(outcome, land_window(context, planned.window, records))
 
 
 def window_of(position: Position, received: Received) -> Window:
@@ -151,9 +146,7 @@ def window_of(position: Position, received: Received) -> Window:
     return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), tuple(slices))
 
 
-def write_rows(
-    context: PipelineContext, window: Window, received: Received, start: Start, unproved: int | None
-) -> list[SliceRecord]:
+def write_rows(context: Run, window: Window, received: Received, start: Start, unproved: int | None) -> list[SliceRecord]:
     made = plan_of(context, window.name)
     states = {
         **start.states,

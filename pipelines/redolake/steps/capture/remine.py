@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
+from redolake.context import Run, held_lease, step
 from redolake.errors import RedoLost, Terminal
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -16,7 +15,7 @@ from redolake.reconcile.ledger import landed_position, last_batch, reconcile_led
 from redolake.reconcile.table_versions import object_ids
 from redolake.records.readers import lowest_scn
 from redolake.records.windows import SliceRecord, WindowManifest, WindowPlan
-from redolake.source import ConnectParams, read_redo_facts, read_tables
+from redolake.source import read_redo_facts, read_tables
 from redolake.steps.capture.windows import LEASE_SECONDS, mine, plan_of
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.shared.reader_change import check_was_mined
@@ -39,43 +38,34 @@ class RemineReport:
     replaced: bool = False
 
 
+@step
 @crash.writer
-def remine_window(
-    pipeline: Pipeline,
-    window: str,
-    source: ConnectParams | None = None,
-    report: Report = silent,
-    *,
-    in_place: bool = False,
-) -> RemineReport:
+def remine_window(context: Run, window: str, *, in_place: bool = False) -> RemineReport:
     """Mine a landed window again and compare the identities. Remove the new files, or with `in_place` those of the window: then
     no batch runs meanwhile. Files with another identity replace nothing."""
-    with open_context(pipeline) as context:
-        landed_position(context)  # raises for a landing that is not there
-        manifest = context.landing.windows.manifest(window)
-        if manifest is None:
-            pruned = context.landing.pruned
-            gone = "" if pruned is None else f"; those before SCN {pruned.position.scn} were pruned"
-            raise Terminal(
-                f"no window of this name has landed{gone}",
-                cure="take a name that `redolake windows --output json` lists",
-                window=window,
-            )
-        check_was_mined(manifest)
-        return mine_again(context, source, manifest, report, in_place)
+    landed_position(context)  # raises for a landing that is not there
+    manifest = context.landing.windows.manifest(window)
+    if manifest is None:
+        pruned = context.landing.pruned
+        gone = "" if pruned is None else f"; those before SCN {pruned.position.scn} were pruned"
+        raise Terminal(
+            f"no window of this name has landed{gone}",
+            cure="take a name that `redolake windows --output json` lists",
+            window=window,
+        )
+    check_was_mined(manifest)
+    return mine_again(context, manifest, in_place)
 
 
-def mine_again(
-    context: PipelineContext, source: ConnectParams | None, landed: WindowManifest, report: Report, in_place: bool
-) -> RemineReport:
-    made = plan_again(context, source, landed)
+def mine_again(context: Run, landed: WindowManifest, in_place: bool) -> RemineReport:
+    made = plan_again(context, landed)
     records: list[SliceRecord] = []
     replaced = False
     try:
         for piece in made.window.slices:
             number, slices = piece.number, len(made.window.slices)
-            report(Progress(f"mining slice {number + 1} of {slices}", "mining slices", number, slices))
-            records.append(mine(context, source, made, piece.number))
+            context.report(Progress(f"mining slice {number + 1} of {slices}", "mining slices", number, slices))
+            records.append(mine(context, made, piece.number))
         again = build_manifest(made.window, made.tables, records)
         ours, theirs = landed.identity(), again.identity()
         differs = tuple(sorted(key for key in ours if ours[key] != theirs[key]))
@@ -90,10 +80,10 @@ def mine_again(
     return RemineReport(landed.name, not differs, differs, again.row_hash, landed.row_hash, replaced)
 
 
-def plan_again(context: PipelineContext, source: ConnectParams | None, landed: WindowManifest) -> WindowPlan:
+def plan_again(context: Run, landed: WindowManifest) -> WindowPlan:
     """Return the window's plan; if the ledger was rebuilt and has none, a plan with one slice for each redo thread. The
     dictionary of now is recorded, because LogMiner writes its names. Raises RedoLost if V$ARCHIVED_LOG lacks a log."""
-    with open_pipeline_source(context.pipeline, source) as oracle:
+    with context.oracle() as oracle:
         facts = read_redo_facts(oracle)
         tables = tuple(TableId.parse(name) for name in landed.tables)
         dictionary = read_tables(oracle, tables, context.pipeline.source.container, context.pipeline.renamed)
@@ -132,11 +122,12 @@ def slices_of(landed: WindowManifest, facts: RedoFacts) -> Iterator[Slice]:
         yield Slice(number, thread, tuple(there[log] for log in logs))
 
 
+@step
 @crash.writer
-def discard_windows(pipeline: Pipeline, window: str) -> tuple[str, ...]:
+def discard_windows(context: Run, window: str) -> tuple[str, ...]:
     """Forget a landed window and all later ones, none of which a batch has applied, and return their names. The next run mines
     them again; where their logs are gone, it reports lost redo, and `recover` shows the choices. Their data files stay."""
-    with open_context(pipeline) as context, apply_lease(context), held_lease(context, "capture", LEASE_SECONDS):
+    with apply_lease(context), held_lease(context, "capture", LEASE_SECONDS):
         reconcile_ledger(context)
         first = context.landing.windows.manifest(window)
         if first is None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from redolake.config import Pipeline
 from redolake.context import PipelineContext, held_lease, no_connection
 from redolake.errors import PdbChanged
 from redolake.host import crash
@@ -26,7 +25,7 @@ from redolake.source.olr import Address, First, Selection
 from redolake.steps.capture.received_rows import Received
 from redolake.steps.capture.stream_start import Start, first_of
 from redolake.steps.capture.windows import LEASE_SECONDS, PlanOutcome, plan_slices
-from redolake.steps.shared.matched_tables import announced_tables, with_matched_tables
+from redolake.steps.shared.matched_tables import announced_tables, match_tables
 from redolake.steps.shared.redo_streams import (
     Stream,
     StreamState,
@@ -67,7 +66,7 @@ class Database(Protocol):
 
     def selection(self) -> Selection: ...
 
-    def with_matched_tables(self, context: PipelineContext, configured: Pipeline) -> PipelineContext: ...
+    def match_tables(self) -> None: ...
 
     def prove_earlier(self, start: Start) -> None: ...
 
@@ -133,9 +132,8 @@ class AskedDatabase:
         ids = tuple(table.id for table in pipeline.tables)
         return selection_of(self.context, read_tables(self.oracle, ids, pipeline.source.container, pipeline.renamed))
 
-    def with_matched_tables(self, context: PipelineContext, configured: Pipeline) -> PipelineContext:
-        self.context = with_matched_tables(context, self.oracle, configured)
-        return self.context
+    def match_tables(self) -> None:
+        match_tables(self.context, self.oracle)
 
     def prove_earlier(self, start: Start) -> None:
         """Prove the windows that were received without a connection. Raises StreamLost where another redo thread has had redo
@@ -206,9 +204,8 @@ class UnaskedDatabase:
     def selection(self) -> Selection:
         return selection_of(self.context, {})
 
-    def with_matched_tables(self, context: PipelineContext, configured: Pipeline) -> PipelineContext:
+    def match_tables(self) -> None:
         """Keep the tables that patterns matched last: nobody lists others."""
-        return context
 
     def prove_earlier(self, start: Start) -> None:
         """Prove nothing, which each window says."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.context import PipelineContext, open_pipeline_source
+from redolake.context import Run
 from redolake.errors import OF_ALL_TABLES, RedolakeError, SchemaConflict
 from redolake.host import crash
 from redolake.land.dictionary import Readings
@@ -24,7 +24,7 @@ from redolake.reconcile.next_batch import unbroken
 from redolake.reconcile.table_versions import derive_over, known_versions
 from redolake.reconcile.whole_tables import steps_with_rows
 from redolake.records.windows import WholeTable, WindowManifest, WindowPlan
-from redolake.source import ConnectParams, Source, read_tables
+from redolake.source import Source, read_tables
 from redolake.steps.shared.table_rows import read_rows
 from redolake.steps.snapshots.resnapshot import limit_rows
 from redolake.values.ddl_policies import DdlPolicies
@@ -47,27 +47,25 @@ class Needed:
     ddl: tuple[int, ...]
 
 
-def read_whole_tables(
-    context: PipelineContext, source: ConnectParams | None, made: WindowPlan, manifest: WindowManifest
-) -> tuple[WholeTable, ...]:
+def read_whole_tables(context: Run, made: WindowPlan, manifest: WindowManifest) -> tuple[WholeTable, ...]:
     """Read what the DDL of the window needs into files that its manifest will name. `manifest` has not landed yet."""
     wanted = list(needed(context, made.tables, manifest))
     if not wanted:
         return ()
     token, found = uuid.uuid4().hex, []
-    with open_pipeline_source(context.pipeline, source) as oracle:
+    with context.oracle() as oracle:
         tables = [one.version.table for one in wanted]
         described = chosen_columns(
             context.pipeline, read_tables(oracle, tables, context.pipeline.source.container, context.pipeline.renamed)
         )
         for number, one in enumerate(wanted):
             here = described.get(one.version.table)
-            found.append(read_whole(context, source, oracle, made, one, here, f"{token}-{number:05d}"))
+            found.append(read_whole(context, oracle, made, one, here, f"{token}-{number:05d}"))
     crash.point("whole")
     return tuple(found)
 
 
-def needed(context: PipelineContext, tables: Sequence[TableId], manifest: WindowManifest) -> Iterator[Needed]:
+def needed(context: Run, tables: Sequence[TableId], manifest: WindowManifest) -> Iterator[Needed]:
     """Yield the tables of which a DDL of the window changed rows, as apply will find it to."""
     followed = [table for table in tables if follows_rows(context.pipeline.ddl_policies(table))]
     if not followed or not any(MAY_NEED_ROWS.search(row.sql) for row in manifest.ddl):
@@ -90,8 +88,7 @@ def follows_rows(policies: DdlPolicies) -> bool:
 
 
 def read_whole(
-    context: PipelineContext,
-    source: ConnectParams | None,
+    context: Run,
     oracle: Source,
     made: WindowPlan,
     needed: Needed,
@@ -107,7 +104,7 @@ def read_whole(
 
     try:
         narrow = only(needed, here)
-        name, rows = read_rows(context, source, oracle, narrow, scn, needed.version.key_kind == "rowid", write)
+        name, rows = read_rows(context, oracle, narrow, scn, needed.version.key_kind == "rowid", write)
     except RedolakeError as error:
         if isinstance(error, OF_ALL_TABLES) and error.ora_code not in OUT_OF_REACH:
             raise  # the window lands once the step is repeated

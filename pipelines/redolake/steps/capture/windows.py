@@ -11,7 +11,7 @@ from functools import partial
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, held_lease, open_context, open_pipeline_source
+from redolake.context import Run, held_lease, step
 from redolake.errors import (
     InvariantBroken,
     MiningIncomplete,
@@ -29,7 +29,7 @@ from redolake.land import layout
 from redolake.land.chain_rules import build_manifest
 from redolake.land.windows import NOTHING_REREAD, Reread
 from redolake.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.ledger import reconcile_once
 from redolake.reconcile.mappings import is_shaped
 from redolake.reconcile.redo_loss import clear_redo_loss, record_redo_loss, unreadable_logs
 from redolake.reconcile.table_versions import all_known_versions, object_ids, record_baselines
@@ -37,7 +37,6 @@ from redolake.records.codec import from_body, to_body
 from redolake.records.readers import is_received
 from redolake.records.windows import SliceRecord, WindowManifest, WindowPlan
 from redolake.source import (
-    ConnectParams,
     DatabaseLogging,
     Source,
     has_needed_logging,
@@ -51,7 +50,7 @@ from redolake.steps.capture.read_and_plan import PAUSE_SECONDS, read_and_plan
 from redolake.steps.capture.reread import reread
 from redolake.steps.capture.whole_tables import read_whole_tables
 from redolake.steps.shared.comparison_rows import remove_left_rows
-from redolake.steps.shared.matched_tables import announced_tables, with_matched_tables
+from redolake.steps.shared.matched_tables import announced_tables, match_tables
 from redolake.steps.shared.reader_change import last_window, plan_first_mined
 from redolake.steps.shared.redo_dictionary import with_its_dictionary
 from redolake.steps.shared.redo_streams import prove_unasked
@@ -113,61 +112,62 @@ class LandedWindowReport:
     ends_at: str | None = None
 
 
-def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> PlanOutcome:
+@step
+def plan_next_window(run: Run) -> PlanOutcome:
     """Plan the next window, or return why there is none. Raises RedoLost."""
     while True:
-        found = plan_next(pipeline, source)
+        found = plan_next(run)
         if found.window is None or found.slices:
             return found
         # It has no redo and so no slice, and only a slice starts the task that lands.
-        land_window(pipeline, found.window, [], source)
+        land_window(run, found.window, [])
 
 
-def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        remove_left_rows(context)
-        position = context.ledger.position()
-        if position is None:
-            reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
-            return PlanOutcome("nothing", reason)
-        with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
-            ahead = host_clock_ahead(oracle)
-            last = last_window(context, position)
-            if last is not None and is_received(last):
-                prove_landed(context, oracle, position, last)
-                facts, found = plan_first_mined(context, oracle, position, last)
-            else:
-                pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
-                facts, found = read_and_plan(oracle, position, pipeline.window, pause)
-            try:
-                container = read_same_container(context, oracle)  # after the facts: they are of this PDB
-            except PdbChanged as error:
-                record_pdb_change(context, error, position, facts)
-                raise
-            record_redo(context, position, facts, ahead, is_all=False)
-            if isinstance(found, Lost):
-                missing = missing_logs(position, facts)
-                record_redo_loss(context, found.error, "plan", position, missing)
-                record_plan(context, "lost", found.error.what)
-                options = choices(pipeline.name, position, facts, missing, gap_end(position, facts))
-                record_choices(context, position, options, rman_commands(missing, facts))
-                raise found.error
-            clear_redo_loss(context, "plan")
-            if isinstance(found, NothingNew):
-                outcome = PlanOutcome("nothing", found.reason)
-            elif isinstance(found, Wait):
-                outcome = PlanOutcome("wait", found.reason, awaited=awaited_log(position, found))
-            else:
-                context = with_matched_tables(context, oracle, pipeline)
-                resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
-                window = with_its_dictionary(pipeline, oracle, found.window)
-                outcome = plan_slices(context, oracle, window, resetlogs_id, container, ends_at)
-            record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
-            return outcome
+def plan_next(context: Run) -> PlanOutcome:
+    pipeline = context.pipeline
+    reconcile_once(context)
+    remove_left_rows(context)
+    position = context.ledger.position()
+    if position is None:
+        reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
+        return PlanOutcome("nothing", reason)
+    with recorded_failure(context), context.oracle() as oracle:
+        ahead = host_clock_ahead(oracle)
+        last = last_window(context, position)
+        if last is not None and is_received(last):
+            prove_landed(context, oracle, position, last)
+            facts, found = plan_first_mined(context, oracle, position, last)
+        else:
+            pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
+            facts, found = read_and_plan(oracle, position, pipeline.window, pause)
+        try:
+            container = read_same_container(context, oracle)  # after the facts: they are of this PDB
+        except PdbChanged as error:
+            record_pdb_change(context, error, position, facts)
+            raise
+        record_redo(context, position, facts, ahead, is_all=False)
+        if isinstance(found, Lost):
+            missing = missing_logs(position, facts)
+            record_redo_loss(context, found.error, "plan", position, missing)
+            record_plan(context, "lost", found.error.what)
+            options = choices(pipeline.name, position, facts, missing, gap_end(position, facts))
+            record_choices(context, position, options, rman_commands(missing, facts))
+            raise found.error
+        clear_redo_loss(context, "plan")
+        if isinstance(found, NothingNew):
+            outcome = PlanOutcome("nothing", found.reason)
+        elif isinstance(found, Wait):
+            outcome = PlanOutcome("wait", found.reason, awaited=awaited_log(position, found))
+        else:
+            match_tables(context, oracle)
+            resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
+            window = with_its_dictionary(pipeline, oracle, found.window)
+            outcome = plan_slices(context, oracle, window, resetlogs_id, container, ends_at)
+        record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
+        return outcome
 
 
-def prove_landed(context: PipelineContext, oracle: Source, position: Position, last: WindowManifest) -> None:
+def prove_landed(context: Run, oracle: Source, position: Position, last: WindowManifest) -> None:
     """Prove received windows that nobody has proved yet; a loss there is recorded, and raised."""
     try:
         prove_unasked(context.pipeline, oracle, position, last)
@@ -178,7 +178,7 @@ def prove_landed(context: PipelineContext, oracle: Source, position: Position, l
 
 @crash.writer
 def plan_slices(
-    context: PipelineContext,
+    context: Run,
     oracle: Source,
     window: Window,
     resetlogs_id: int,
@@ -217,7 +217,7 @@ def redo_of(window: Window) -> str:
     return f"SCN {window.scns}, {len(logs)} log(s) of {threads} redo thread(s), {size:,} bytes{cut}{names}"
 
 
-def hold_undescribed(context: PipelineContext, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:
+def hold_undescribed(context: Run, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Record the first version of each table that has none, and hold those that have no valid description: never seen in the
     dictionary, or not capturable. The others continue. A dropped table is held by its DROP in the redo."""
     described = context.ledger.described_tables()
@@ -241,7 +241,7 @@ def not_in_dictionary(table: TableId) -> SchemaConflict:
     )
 
 
-def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+def hold_unlogged(context: Run, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
     a resumed table continues from its own position, and each row is checked for its key.
 
@@ -264,7 +264,7 @@ def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[
             context.ledger.hold(name, not_logged(table, cure, all_columns=name in whole).as_dict())
 
 
-def need_all_columns(context: PipelineContext, tables: Iterable[TableId]) -> set[TableId]:
+def need_all_columns(context: Run, tables: Iterable[TableId]) -> set[TableId]:
     """Return the tables whose mapping needs the whole row of each change."""
     if not any(is_shaped(context.pipeline.shape(table)) for table in tables):
         return set()
@@ -284,14 +284,14 @@ def not_logged(table: DictionaryTable, cured_by: str, *, all_columns: bool) -> N
     )
 
 
-def plan_of(context: PipelineContext, window: str) -> WindowPlan:
+def plan_of(context: Run, window: str) -> WindowPlan:
     entry = context.ledger.window(window)
     if entry is None or not entry.plan:
         raise Terminal("the ledger has no plan of this window", cure="clear the plan task, or begin a new run", window=window)
     return from_body(WindowPlan, entry.plan, f"the plan of window {window}")
 
 
-def planned_logs(context: PipelineContext, window: str, slice_number: int) -> str:
+def planned_logs(context: Run, window: str, slice_number: int) -> str:
     """Return the name of a slice's logs; empty where a rebuilt ledger does not have the plan."""
     entry = context.ledger.window(window)
     slices = plan_of(context, window).window.slices if entry is not None and entry.plan else ()
@@ -299,42 +299,39 @@ def planned_logs(context: PipelineContext, window: str, slice_number: int) -> st
     return "" if found is None else logs_text(found.thread, found.logs[0].sequence, found.logs[-1].sequence)
 
 
-def is_overtaken(context: PipelineContext, window: Window) -> bool:
+def is_overtaken(context: Run, window: Window) -> bool:
     """Return whether the chain has passed the window's start: the redo of a cleared old run has already been read."""
     end = context.landing.chain_end()
     return end is not None and end.chain_position > window.start_position
 
 
-def mine_window_slice(
-    pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int
-) -> SliceRecord | AlreadyLanded:
+@step
+def mine_window_slice(context: Run, window: str, slice_number: int) -> SliceRecord | AlreadyLanded:
     """Mine one slice into this attempt's own files, which the record names. A landed window is not mined again."""
-    with open_context(pipeline) as context:
-        if context.landing.windows.manifest(window) is not None:
-            return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
-        made = plan_of(context, window)
-        if is_overtaken(context, made.window):
-            return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
-        try:
-            return mine(context, source, made, slice_number)
-        except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
-            position = None if isinstance(error, EdgeCut) else context.ledger.position()
-            if position is not None and position.scn == made.window.scns.start:  # else another run has overtaken this one
-                record_redo_loss(
-                    context, error, "mine", position, unreadable_logs(error, made.window), int(made.window.scns.end)
-                )
-            raise
+    if context.landing.windows.manifest(window) is not None:
+        return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
+    made = plan_of(context, window)
+    if is_overtaken(context, made.window):
+        return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
+    try:
+        return mine(context, made, slice_number)
+    except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
+        position = None if isinstance(error, EdgeCut) else context.ledger.position()
+        if position is not None and position.scn == made.window.scns.start:  # else another run has overtaken this one
+            logs, end = unreadable_logs(error, made.window), int(made.window.scns.end)
+            record_redo_loss(context, error, "mine", position, logs, end)
+        raise
 
 
-def mine(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
+def mine(context: Run, made: WindowPlan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
 
     def read_archived() -> tuple[LogFile, ...]:
-        with open_pipeline_source(context.pipeline, source) as oracle:
+        with context.connect() as oracle:
             return read_redo_facts(oracle).archived
 
     logs = LogSet.of(piece, made.window.dictionary_logs)
-    return mine_from_any_copy(logs, lambda reading: mine_once(context, source, made, reading), read_archived)
+    return mine_from_any_copy(logs, lambda reading: mine_once(context, made, reading), read_archived)
 
 
 def reads_large_objects(pipeline: Pipeline, table: TableId) -> bool:
@@ -343,10 +340,10 @@ def reads_large_objects(pipeline: Pipeline, table: TableId) -> bool:
     return (pipeline.choice(table).large_objects if pipeline.lists(table) else pipeline.large_objects) != "refuse"
 
 
-def mine_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
+def mine_once(context: Run, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
     settings, renamed, started = context.pipeline.source, context.pipeline.renamed, time.monotonic()
-    with open_pipeline_source(context.pipeline, source) as oracle:
+    with context.connect() as oracle:
         mining = mine_slice(
             oracle,
             reading,
@@ -374,36 +371,31 @@ def mine_once(context: PipelineContext, source: ConnectParams | None, made: Wind
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json(), **cost})
 
 
-def land_window(
-    pipeline: Pipeline,
-    window: str,
-    mined_slices: Sequence[SliceRecord | AlreadyLanded],
-    source: ConnectParams | None = None,
-) -> LandedWindowReport:
+@step
+def land_window(context: Run, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
     """Publish the manifest, then advance the position. A landed window stays as it is; a window that the chain has passed is
     reported as overtaken."""
-    with open_context(pipeline) as context:
-        manifest = context.landing.windows.manifest(window)
-        records = [mined for mined in mined_slices if isinstance(mined, SliceRecord)]
-        if manifest is None or len(records) == len(mined_slices):
-            made = plan_of(context, window)
-            if manifest is None and is_overtaken(context, made.window):
-                scns = made.window.scns
-                return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
-            end = context.landing.chain_end()
-            reread = NOTHING_REREAD if manifest is not None else read_again(context, source, made, records)
-            manifest = context.landing.windows.publish(
-                made.window, made.tables, records, None if end is None else int(end.scn), reread
-            )
-        reconcile_ledger(context)
-        check_goes_on(context, manifest)
-        clear_redo_loss(context, "mine")
-        path = context.landing.files.location(layout.window_manifest(manifest.name))
-        ends_at = end_time(context, manifest.end_position)
-        return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
+    manifest = context.landing.windows.manifest(window)
+    records = [mined for mined in mined_slices if isinstance(mined, SliceRecord)]
+    if manifest is None or len(records) == len(mined_slices):
+        made = plan_of(context, window)
+        if manifest is None and is_overtaken(context, made.window):
+            scns = made.window.scns
+            return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
+        end = context.landing.chain_end()
+        reread = NOTHING_REREAD if manifest is not None else read_again(context, made, records)
+        manifest = context.landing.windows.publish(
+            made.window, made.tables, records, None if end is None else int(end.scn), reread
+        )
+    reconcile_once(context)
+    check_goes_on(context, manifest)
+    clear_redo_loss(context, "mine")
+    path = context.landing.files.location(layout.window_manifest(manifest.name))
+    ends_at = end_time(context, manifest.end_position)
+    return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
 
 
-def check_goes_on(context: PipelineContext, landed: WindowManifest) -> None:
+def check_goes_on(context: Run, landed: WindowManifest) -> None:
     """Raise InvariantBroken if the chain does not reach the end of a landed window: the same redo would be mined for ever."""
     end = context.landing.chain_end()
     if end is None or end.chain_position < landed.end_position:
@@ -414,9 +406,7 @@ def check_goes_on(context: PipelineContext, landed: WindowManifest) -> None:
         )
 
 
-def read_again(
-    context: PipelineContext, source: ConnectParams | None, made: WindowPlan, records: Sequence[SliceRecord]
-) -> Reread:
+def read_again(context: Run, made: WindowPlan, records: Sequence[SliceRecord]) -> Reread:
     """Read again what the redo does not show: changed rows, and whole tables after some DDL."""
-    whole = read_whole_tables(context, source, made, build_manifest(made.window, made.tables, records))
-    return replace(reread(context, source, made, records), whole=whole)
+    whole = read_whole_tables(context, made, build_manifest(made.window, made.tables, records))
+    return replace(reread(context, made, records), whole=whole)

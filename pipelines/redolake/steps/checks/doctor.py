@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +200,7 @@ def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> lis
     if any(finding.severity == "error" for finding in of_places):
         return []
     with suppress(LedgerOutdated), open_to_read(pipeline) as context:
-        context = replace(context, pipeline=pipeline)  # with the tables that its patterns match now
+        context.pipeline = pipeline  # with the tables that its patterns match now
         try:
             if context.ledger.position() is None:
                 check_landing(context)

@@ -16,12 +16,12 @@ from redolake.config.expressions import uses, with_ids
 from redolake.config.lines import EXPRESSION, line_below, line_of_setting, settings_of
 from redolake.config.tables import Match, Table
 from redolake.context import PipelineContext, open_to_read
+from redolake.context.spark import opened_spark
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import Finding, RedolakeError
 from redolake.land.dictionary import Readings
 from redolake.reconcile.chosen_columns import rules_of
 from redolake.steps.checks.mapping_findings import mapped_version
-from redolake.steps.shared.spark_jobs import opened_spark
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.mapping import Computed
 from redolake.values.table import TableId, TableVersion

@@ -14,12 +14,12 @@ from redolake.errors import Finding, RedolakeError, SchemaConflict
 from redolake.reconcile.chosen_columns import chosen
 from redolake.reconcile.lost_masks import lost_masks
 from redolake.reconcile.mappings import CORRECT, Problem, has_mask, is_shaped, resolve_mapping
-from redolake.reconcile.table_versions import all_known_versions, may_quarantine
+from redolake.reconcile.table_versions import all_known_versions
 from redolake.schema import baseline
 from redolake.source import DatabaseLogging, has_needed_logging, logging_cure
 from redolake.steps.checks.personal_columns import personal
 from redolake.steps.checks.user_code_findings import code_findings
-from redolake.values.delivery import delivery_of
+from redolake.values.delivery import delivery_of, is_named_in_redo
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.history import taken_names, why_no_history
 from redolake.values.lake_columns import with_lake_names
@@ -149,7 +149,7 @@ def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
 
 def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
     """Yield a warning for a table that `on_error` puts into quarantine and that cannot have one."""
-    if pipeline.error_policies(version.table).quarantined and not may_quarantine((version,)):
+    if pipeline.error_policies(version.table).quarantined and not is_named_in_redo([delivery_of(version)]):
         what = (
             "`on_error: quarantine` is not possible for it, and a change that cannot be applied holds it: a quarantine needs a "
             "key without NULLs, and all values of a change in one row of the redo"

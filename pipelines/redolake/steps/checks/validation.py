@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import redolake
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_to_read
+from redolake.context.spark import opened_spark, remote_of
 from redolake.errors import ConfigurationError, Finding, FolderTaken, LedgerDamaged, RedolakeError, SparkLost
 from redolake.host import crash
 from redolake.host.arrow_check import arrow_findings
@@ -39,7 +40,6 @@ from redolake.steps.checks.running_stream import known_tables, replicator_findin
 from redolake.steps.checks.user_code_findings import known_code_findings
 from redolake.steps.shared.folders import folder_findings, with_contents
 from redolake.steps.shared.reader_change import last_window
-from redolake.steps.shared.spark_jobs import opened_spark, remote_of
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, KeyRanges, Part
+from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Transient
 from redolake.reconcile.lake_place import lake_place
 from redolake.records.proofs import ProofMethod, ProvedHistory
@@ -39,7 +40,6 @@ from redolake.steps.proof.table_to_compare import (
     rows_of,
     task_of,
 )
-from redolake.steps.shared.spark_session import Spark
 from redolake.values.canonical import (
     BUCKET,
     ROW_HASH,

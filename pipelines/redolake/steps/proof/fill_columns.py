@@ -10,17 +10,16 @@ the position included.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedolakeError, Terminal, in_shell, plain_lines
+from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
+from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
-from redolake.host.progress import count_rows
 from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
@@ -35,80 +34,19 @@ from redolake.reconcile.version_conflicts import key_policy_conflict
 from redolake.records.file_digest import FileDigest
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.schema import baseline, conflict_with_dictionary, version_as_of
-from redolake.source import ConnectParams, Source, read_redo_facts, read_tables
-from redolake.steps.proof.quarantine import quarantine_of
-from redolake.steps.proof.repair import Writer, apply_lease_renewed
-from redolake.steps.proof.table_to_compare import Cost, count_read
-from redolake.steps.proof.verify import check_readable, entry_with_contents
-from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from redolake.source import WHOLE, ConnectParams, read_tables
+from redolake.steps.proof.listed_keys import quarantine_of
+from redolake.steps.proof.repair import AtPosition, ReadAgain, open_at_position, within_reach
+from redolake.steps.proof.table_to_compare import TableToCompare, read_columns
+from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
-from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.shown_facts import expected_rows
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
-from redolake.steps.shared.table_rows import read_rows
-from redolake.values.delivery import Plain, delivery_of
-from redolake.values.dictionary_table import DictionaryTable
+from redolake.values.delivery import delivery_of, is_named_in_redo
 from redolake.values.joined_columns import Joins, find_joins, names_of, version_to_read
-from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import Scn
 from redolake.values.table import TableId, TableVersion
-
-
-@dataclass(frozen=True, slots=True)
-class FilledColumns:
-    """`columns` that pipelines.yml wants and the table lacks are read AS OF `applied_scn`, its position; `again` are those of
-    them that it has, computed in another way. `rows` about how many it has, or, once it is done, how many were written in
-    `delta_version`."""
-
-    table: str
-    columns: tuple[str, ...]
-    applied_scn: int
-    rows: int | None = None
-    delta_version: int | None = None
-    by: str = ""
-    reason: str = ""
-    again: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        shown = (f"{name} (computed again)" if name in self.again else name for name in self.columns)
-        names = f"{self.table}: {', '.join(shown)}"
-        if self.delta_version is None:
-            rows = "all rows" if self.rows is None else f"about {self.rows} rows"
-            return plain_lines((f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",))
-        lines = (
-            f"{names}: added to {self.rows} rows AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
-            f"it goes on with the next run; prove it after that: `redolake verify {in_shell(self.table)}`",
-        )
-        return plain_lines(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Filling:
-    """The table as its dictionary describes it, with the columns of `version`, of which it lacks `joins`."""
-
-    entry: TableEntry
-    dictionary: DictionaryTable
-    version: TableVersion
-    joins: Joins
-
-    @property
-    def scn(self) -> Scn:
-        assert self.entry.complete_to_scn is not None, "entry_to_fill has looked"
-        return self.entry.complete_to_scn
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return names_of(self.version, self.joins.all)
-
-    @property
-    def to_read(self) -> DictionaryTable:
-        """The table with the columns that are read alone."""
-        names = {column.name for column in version_to_read(self.version, self.joins.all).columns}
-        captured = {column.name for column in self.dictionary.captured}
-        kept = tuple(c for c in self.dictionary.columns if c.name in names or c.name not in captured)
-        return replace(self.dictionary, columns=kept)
 
 
 @crash.writer
@@ -123,7 +61,7 @@ def fill_columns(
     spark: Any = None,
     report: Report = silent,
     opens: Callable[[], Any] | None = None,
-) -> FilledColumns:
+) -> ReadAgain:
     """Show which columns pipelines.yml wants that a table lacks, or add them with their values.
 
     The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them.
@@ -132,49 +70,35 @@ def fill_columns(
         check_reason("filling columns", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
-        table = named_table(context, table_name)
-        entry_to_fill(context, table)  # before Oracle is asked
+        entry_to_fill(context, named_table(context, table_name))  # before Oracle is asked
     with (
-        open_context(pipeline) as context,
-        comparison_place(pipeline) as place,
         spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
-        open_pipeline_source(pipeline, source, pipeline.source.container) as oracle,
+        apply_lease_renewed(pipeline) if execute else nullcontext() as lease,
+        open_at_position(pipeline, table_name, source, entry_to_fill) as there,
     ):
-        reconcile_ledger(context)
-        filling = plan_filling(context, oracle, table)
-        check_list(context, opened, filling.entry.table)
-        table, rows = filling.entry.table, expected_rows(context, filling.entry.table)
-        found = FilledColumns(
-            str(table), filling.columns, int(filling.scn), rows, by=by or owner(), reason=reason.strip(),
-            again=names_of(filling.version, filling.joins.again),
+        one, joins = plan_filling(there, source, report)
+        check_list(one, opened)
+        asked = ReadAgain(
+            str(there.entry.table), int(one.scn), expected_rows(one.context, there.entry.table), by=by or owner(),
+            columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=reason.strip(),
         )  # fmt: skip
-        if writer is None:
-            return found
-        remove_left_rows(context)
-        token = folder_name(place)
-        try:
-            path, digest, count = read_values(context, source, oracle, filling, token, report)
-            task = load_task(context, filling, path, count)
-            report(f"adding {', '.join(found.columns)} to {table}")
-            loaded = load_columns(context, task, {path: digest}, found, opened, writer)
-        finally:
-            context.landing.files.remove(layout.verify_folder(token))
-        reconcile_ledger(context)  # records the load, as it would one of a killed run
-        return replace(found, rows=loaded.rows, delta_version=loaded.delta_version)
+        if lease is None:
+            return asked
+        path, digest = read_values(one, joins, asked)
+        report(f"adding {', '.join(asked.columns)} to {asked.table}")
+        loaded = load_columns(one.context, load_task(one, joins, path), {path: digest}, asked, opened, lease)
+        reconcile_ledger(one.context)  # records the load, as it would one of a killed run
+        return replace(asked, rows=loaded.rows, delta_version=loaded.delta_version)
 
 
 # --- What is to be done -----------------------------------------------------------------------------------------------
 
 
-def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Filling:
-    """Return what is to be filled. Raise Terminal, or the conflict, where only a new snapshot can bring it."""
-    entry = entry_to_fill(context, table)
+def plan_filling(there: AtPosition, params: ConnectParams | None, report: Report) -> tuple[TableToCompare, Joins]:
+    """Return the table with the columns that are wanted, and those of them that it lacks. Raise Terminal, or the conflict,
+    where only a new snapshot can bring them."""
+    context, entry, oracle, table = there.context, there.entry, there.oracle, there.entry.table
     assert entry.complete_to_scn is not None
-    read_same_container(context, oracle)
-    oracle.use_container(None)
-    check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
-    oracle.use_container(context.pipeline.source.container)
     found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
     has = version_as_of(known_versions(context, table), entry.complete_to_scn)
     if found is None or (differs := conflict_with_dictionary(has, found)) is not None:
@@ -189,7 +113,7 @@ def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Fi
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
-    return Filling(entry, dictionary, version, joins)
+    return TableToCompare(context, params, oracle, entry, dictionary, version, there.token, report), joins
 
 
 def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
@@ -202,9 +126,9 @@ def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
     return entry
 
 
-def check_list(context: PipelineContext, spark: Spark, table: TableId) -> None:
+def check_list(one: TableToCompare, spark: Spark) -> None:
     """Raise Terminal where keys are in quarantine, also dropped ones: as after each load, nobody would know of them."""
-    found = quarantine_of(context, spark, table)
+    found, table = quarantine_of(one.context, spark, one.entry), one.entry.table
     if found is not None and found.wrong:
         first = min(found.wrong)
         again = f"`redolake quarantine retry {table.in_command} --execute --reason TEXT` first"
@@ -218,7 +142,7 @@ def why_not(has: TableVersion, wanted: TableVersion, joins: Joins) -> str:
         return joins.why_not
     if not joins.all:
         return "it has every column that pipelines.yml wants"
-    if not isinstance(delivery_of(has), Plain) or not isinstance(delivery_of(wanted), Plain) or not key_of(wanted):
+    if not is_named_in_redo(map(delivery_of, (has, wanted))) or not key_of(wanted):
         return "its changes are not each in one row of the redo with the row's key (large objects, types that are read again)"
     places = {column.name: column.segment_id for column in has.ignored if column.name in has.left_out}
     known = {column.id for column in has.columns}
@@ -249,49 +173,30 @@ def refused(table: TableId, why: str, cure: str = "") -> Terminal:
 # --- Reading and writing ----------------------------------------------------------------------------------------------
 
 
-@crash.writer
-def read_values(
-    context: PipelineContext, source: ConnectParams | None, oracle: Source, filling: Filling, token: str, report: Report
-) -> tuple[str, FileDigest, int]:
-    """Read the key and the columns of all rows AS OF the table's position into a file; return how many there are."""
-    table, cost = filling.entry.table, Cost()
-    report(f"reading {', '.join(filling.columns)} of {table} AS OF SCN {filling.scn}")
-
-    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
-        cost.source_rows = 0  # dates that the driver cannot convert are read once more
-        counted = count_rows(count_read(cost, batches), f"rows of {table}", report, expected_rows(context, table))
-        return context.landing.snapshots.write_for_comparison(token, filling.dictionary.object_id, counted)
-
-    read = partial(read_rows, context, source, oracle, filling.to_read, filling.scn, False, write)
-    try:
-        path, digest = read()
-    except RedolakeError as error:
-        if error.ora_code not in OUT_OF_REACH:
-            raise
-        raise Terminal(
-            f"the database can no longer show the rows AS OF SCN {filling.scn}, the table's position: {error.what}",
-            cure=f"{earlier(table)}, or run `redolake snapshot {table.in_command} --replace`",
-            table=table,
-            ora_code=error.ora_code,
-        ) from error
-    return path, digest, cost.source_rows
+def read_values(one: TableToCompare, joins: Joins, asked: ReadAgain) -> tuple[str, FileDigest]:
+    """Read the key and the columns of all rows AS OF the table's position into a file."""
+    table, names = one.entry.table, ", ".join(asked.columns)
+    one.report(f"reading {names} of {table} AS OF SCN {one.scn}")
+    ids = {column.id for column in version_to_read(one.version, joins.all).columns}
+    with within_reach(table, one.scn, f"{earlier(table)}, or run `redolake snapshot {table.in_command} --replace`"):
+        return read_columns(one, ids, (WHOLE,), 0, asked.rows)
 
 
-def load_task(context: PipelineContext, filling: Filling, path: str, rows: int) -> SnapshotTask:
-    table, version = filling.entry.table, filling.version
-    named = {column.name: column.comment for column in filling.dictionary.columns if column.comment}
+def load_task(one: TableToCompare, joins: Joins, path: str) -> SnapshotTask:
+    context, table, version = one.context, one.entry.table, one.version
+    named = {column.name: column.comment for column in one.dictionary.columns if column.comment}
     return SnapshotTask(
         table=table,
         target=context.pipeline.target(table),
-        app_id=app_id(context, table, filling.entry.position.resetlogs_id),
+        app_id=app_id(context, table, one.entry.position.resetlogs_id),
         version=version,
         files=(path,),
         rules=rules(context, table, (version,)),
-        rows=rows,
+        rows=one.cost.source_rows,
         options=context.pipeline.target_options(table),
         comments=tuple((c.id, named[c.name]) for c in version.columns if c.name in named),
-        scn=int(filling.scn),
-        joins=filling.joins.all,
+        scn=int(one.scn),
+        joins=joins.all,
     )
 
 
@@ -300,16 +205,16 @@ def load_columns(
     context: PipelineContext,
     task: SnapshotTask,
     digests: dict[str, FileDigest],
-    found: FilledColumns,
+    asked: ReadAgain,
     spark: Spark,
-    writer: Writer,
+    lease: LeaseRenewer,
 ) -> SnapshotLoaded:
     """Write the spec of the load, and load. From its result on, every process knows the columns."""
     from redolake.job.snapshot import run_filling
 
     record_approval(
-        context, "repair", task.table, task.scn, by=found.by, policy=f"columns filled: {', '.join(found.columns)}",
-        reason=found.reason, choice="all rows",
+        context, "repair", task.table, task.scn, by=asked.by, policy=f"columns filled: {', '.join(asked.columns)}",
+        reason=asked.reason, choice="all rows",
     )  # fmt: skip
     token = uuid.uuid4().hex
     name = load_name(token, task.scn, [task])
@@ -320,10 +225,10 @@ def load_columns(
         tables=(task,),
         manifest=context.landing.files.location(layout.load_manifest(name)),
         replace=True,
-        lease=writer.token,
+        lease=lease.token,
         lake=lake_place(context),
         origin=origin(context),
         digests=digests,
     )
     context.landing.files.write_new_record(layout.load_spec(name), spec)
-    return run_filling(spark.session(), spec, writer.check)
+    return run_filling(spark.session(), spec, lease.check)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
+from redolake.context.spark import Spark
 from redolake.records.file_digest import FileDigest
 from redolake.records.proofs import FoundRow
 from redolake.source.buckets import MOST_BUCKETS, Hashing, in_buckets
 from redolake.source.quoting import quote
 from redolake.source.snapshot import Part as RowsOf
 from redolake.steps.proof.table_to_compare import TableToCompare, hashing_of, read_columns, read_part, rows_of, task_of
-from redolake.steps.shared.spark_session import Spark
 from redolake.values.canonical import (
     BUCKET,
     Form,

@@ -10,27 +10,27 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
-from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.quarantine import record_open_keys
-from redolake.reconcile.table_versions import app_id, known_versions
+from redolake.reconcile.table_versions import known_versions
 from redolake.source import ConnectParams
-from redolake.steps.proof.repair import RepairedTable, repair_table
+from redolake.steps.proof.listed_keys import Quarantine, quarantine_of
+from redolake.steps.proof.repair import BY_HAND, KEYS_AT_ONCE, ReadAgain, read_again
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_table, named_tables
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
 
 OCTETS = frozenset({"RAW", "EXTENDED RAW"})
-KEYS_AT_ONCE = 50_000  # of one repair
 MOST_REFUSED = 20  # keys of one retry that are tried one by one in vain
 OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row, which leave the others as they are
 
@@ -93,46 +93,6 @@ class WorkedOff:
         return one_line(what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}")
 
 
-@dataclass(frozen=True, slots=True)
-class Quarantine:
-    """A table's quarantine, and the keys in it."""
-
-    context: PipelineContext
-    spark: Spark
-    entry: TableEntry
-    path: str
-    target: str
-    app: str
-    wrong: Mapping[str, Wrong]
-
-    @property
-    def table(self) -> TableId:
-        return self.entry.table
-
-    @property
-    def position(self) -> int:
-        assert self.entry.complete_to_scn is not None
-        return int(self.entry.complete_to_scn)
-
-    @property
-    def open_keys(self) -> int:
-        return sum(one.state == "open" for one in self.wrong.values())
-
-
-def quarantine_of(context: PipelineContext, spark: Spark, table: TableId) -> Quarantine | None:
-    """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
-    from redolake.job.lake import has_log
-    from redolake.job.quarantine import read_wrong
-
-    entry = context.ledger.table(table)
-    path, target = context.pipeline.quarantine_path(table), context.pipeline.target(table)
-    if entry is None or entry.complete_to_scn is None or not has_log(path):
-        return None
-    app = app_id(context, table, entry.resetlogs_id or 0)
-    wrong = read_wrong(spark.session(), path, target, app, int(entry.complete_to_scn))
-    return Quarantine(context, spark, entry, path, target, app, wrong)
-
-
 @contextmanager
 def open_reconciled(pipeline: Pipeline) -> Iterator[PipelineContext]:
     with open_context(pipeline) as context:
@@ -153,7 +113,7 @@ def read_quarantine(context: PipelineContext, spark: Spark, tables: Sequence[Tab
 
     found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
     for table in tables:
-        one = quarantine_of(context, spark, table)
+        one = quarantine_of(context, spark, context.ledger.table(table))
         if one is None:
             continue
         record_open_keys(context, table, one.open_keys)
@@ -212,23 +172,19 @@ def retry_quarantine(
     with spark_when_needed(pipeline, spark, opens) as session:
         with open_reconciled(pipeline) as context:
             table = named_table(context, table_name)
-            found = quarantine_of(context, session, table)
+            found = quarantine_of(context, session, context.ledger.table(table))
             wanted = choose_keys(states_of(found), table, keys)
             assert found is not None
             check_key(context, table)
 
-        def repair(part: Sequence[str]) -> RepairedTable:
-            rows = [json.loads(key) for key in part]
-            return repair_table(
-                pipeline, table_name, reason=reason, by=by, keys=rows, source=source, spark=session.session(), report=report
-            )
-
-        right, left, scn = repair_keys(repair, wanted)
+        asked = ReadAgain(str(table), cause=BY_HAND, by=by, reason=reason.strip())
+        again = partial(read_again, pipeline, asked, source=source, spark=session, report=report)
+        right, left, scn = repair_keys(lambda part: again([json.loads(key) for key in part]), wanted)
         return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
 
 def repair_keys(
-    repair: Callable[[Sequence[str]], RepairedTable], keys: Sequence[str]
+    repair: Callable[[Sequence[str]], ReadAgain], keys: Sequence[str]
 ) -> tuple[list[str], dict[str, str], int | None]:
     """Repair the rows of the keys. A repair takes keys off the list that are right. Return these, those that are not with why,
     and the SCN.
@@ -275,13 +231,14 @@ def drop_quarantined(
     by = by or owner()
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
         table = named_table(context, table_name)
-        found = quarantine_of(context, session, table)
+        found = quarantine_of(context, session, context.ledger.table(table))
         wanted = choose_keys(states_of(found), table, keys)
         assert found is not None
         record_approval(
             context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
         )
-        return record_drop(found, wanted, by=by, why=reason.strip())
+        found.record("dropped", wanted, by=by, why=reason.strip())
+        return WorkedOff(str(table), found.position, tuple(wanted), {})
 
 
 def states_of(found: Quarantine | None) -> dict[str, KeyState]:
@@ -312,13 +269,3 @@ def check_key(context: PipelineContext, table: TableId) -> None:
             cure=f"run `redolake snapshot {table} --replace`, after which no key is in quarantine",
             table=table,
         )
-
-
-def record_drop(found: Quarantine, keys: Sequence[str], *, by: str, why: str) -> WorkedOff:
-    """Record that keys are dropped, and how many are open now."""
-    from redolake.job.quarantine import record_decision
-
-    session, table = found.spark.session(), found.table
-    record_decision(session, found.path, found.target, found.app, "dropped", keys, found.position, by=by, why=why, table=table)
-    record_open_keys(found.context, table, sum(one.state == "open" and key not in keys for key, one in found.wrong.items()))
-    return WorkedOff(str(table), found.position, tuple(keys), {})

@@ -11,205 +11,275 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
-from redolake.apply.verify.comparison import Comparison, Difference, Part
+from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner, silent
-from redolake.errors import RedolakeError, Terminal, Transient, one_line
+from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, open_to_read, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
+from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
-from redolake.land import layout
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.records.proofs import FoundRow, FoundRows, TableProof
-from redolake.source import ConnectParams, read_redo_facts
+from redolake.source import ConnectParams, Source, read_redo_facts
+from redolake.steps.proof.compare_table import Compared
 from redolake.steps.proof.found_rows import read_found
 from redolake.steps.proof.listed_keys import take_off_list
 from redolake.steps.proof.table_to_compare import TableToCompare, describe, naming_plan_of, task_of
-from redolake.steps.proof.verify import check_readable, entry_with_contents, proof_name, record_proof
-from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from redolake.steps.proof.verify import check_readable, entry_with_contents, record_found, table_comparison
+from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows, remove_rows
 from redolake.steps.shared.decisions import check_reason
-from redolake.steps.shared.leases import LeaseRenewer, take_apply_lease
+from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.amounts import size
 from redolake.values.canonical import WHOLE_HASH, HashPlan
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import ChainPosition, Scn
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 from redolake.values.utc import beside
 
 log = logging.getLogger(__name__)
 
 SET_BACK = "TableSetBack"  # the code of a table that is held because another writer has changed its rows
+KEYS_AT_ONCE = 50_000  # of one commit
+BY_HAND = "keys that a person named"
+STILL_DIFFER = "some of the rows that were read again STILL DIFFER: run it again, or verify the table"
+# What parts of a reading have each for itself.
+SUMMED = (
+    "rows", "inserted", "updated", "deleted", "seconds", "source_rows_read", "source_bytes_read", "lake_bytes_read", "samples",
+    "off_quarantine",
+)  # fmt: skip
+
+Keys = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedTable:
-    """A repair of `rows` rows that were found, AS OF the table's applied SCN. `equal` says that they now are as in the source;
-    `released` that the table was held because of them and is not any more. `source_bytes_read` were fetched from Oracle,
-    `lake_bytes_read` is the size of the files that Spark has read to compare them again. `off_quarantine` are keys that were
-    known to be wrong, and are not any more."""
+class ReadAgain(RowCounts):
+    """Rows of a table that are read again AS OF `applied_scn`, its position, because of `cause`; then what became of them.
+
+    `changes` rows of redo name the `rows`, if a range of redo does; those of `unknown` changes are not known, the first
+    `why_unknown`. With `columns` only these are read, of all rows, and `again` are those that the table had before. `why_not`
+    says why the table stays as it is, or which rows do. `equal`: they are as in the source now. `released`: the table was held
+    because of them and is not any more. `off_quarantine` are keys that were known to be wrong, and are not any more.
+    `source_bytes_read` were fetched from Oracle, `lake_bytes_read` is the size of the files that Spark has read to compare."""
 
     table: str
-    applied_scn: int
-    rows: int
-    inserted: int
-    updated: int
-    deleted: int
-    delta_version: int
-    equal: bool
-    released: bool
-    seconds: float
-    source_rows_read: int
-    source_bytes_read: int
-    lake_bytes_read: int | None
-    by: str
-    reason: str
-    applied_at: str | None = None
-    samples: tuple[Difference, ...] = ()
+    applied_scn: int | None = None
+    rows: int | None = 0
+    cause: str = ""
+    changes: int = 0
+    unknown: int = 0
+    why_unknown: str = ""
+    why_not: str = ""
+    columns: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    equal: bool = False
+    delta_version: int | None = None
+    released: bool = False
     off_quarantine: tuple[str, ...] = ()
+    by: str = ""
+    reason: str = ""
+    applied_at: str | None = None
+    seconds: float = 0.0
+    source_rows_read: int = 0
+    source_bytes_read: int = 0
+    lake_bytes_read: int = 0
+    samples: tuple[Difference, ...] = ()
 
     def __str__(self) -> str:
-        where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
-        counts = f"{self.inserted} rows inserted, {self.updated} updated, {self.deleted} deleted"
-        verdict = "they are equal now" if self.equal else "some STILL DIFFER: verify the table again"
+        is_done = self.equal or self.delta_version is not None
+        if self.why_not and not is_done:
+            return one_line(f"{self.table}: stays as it is: {self.why_not}")
+        what = f"{self.table}: {self.what} AS OF its position, SCN {self.applied_scn}{beside(self.applied_at)}"
+        if self.delta_version is not None:
+            what += f", in Delta version {self.delta_version}"
+        if self.columns or not is_done:
+            return one_line(what)
         listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
         end = listed + ("; the table is not held any more" if self.released else "")
-        return one_line(f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}")
+        return one_line(f"{what}: {self.counts_text}; {self.why_not or 'they are equal now'}{end}")
 
     @property
-    def lines(self) -> tuple[str, str]:
+    def what(self) -> str:
+        if self.columns:
+            shown = ", ".join(f"{name} (computed again)" if name in self.again else name for name in self.columns)
+            return f"{shown}: read with the key of {'all' if self.rows is None else self.rows} rows"
+        if self.changes:
+            return f"{self.changes} change(s) of {self.rows} key(s), whose rows are read again"
+        rows = "the rows" if self.rows is None else f"{self.rows} row(s)"
+        return f"{rows} of {self.cause}, read again"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
         """What was done, and what it has read."""
-        lake = "" if self.lake_bytes_read is None else f"; Delta files of {size(self.lake_bytes_read)} were searched"
+        left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
+        lake = f"; Delta files of {size(self.lake_bytes_read)} were searched" if self.lake_bytes_read else ""
         read = f"{self.source_rows_read} rows, {size(self.source_bytes_read)} were fetched from Oracle{lake}"
-        return str(self), f"{read}, in {self.seconds:g} s"
+        on = f"it goes on with the next run; prove it after that: `redolake verify {in_shell(self.table)}`"
+        more = (
+            *[left] * bool(self.unknown),
+            *[on] * bool(self.columns and self.delta_version is not None),
+            *[f"{read}, in {self.seconds:g} s"] * bool(self.seconds),
+        )
+        return str(self), *plain_lines(more)
 
     @property
-    def without_samples(self) -> RepairedTable:
+    def without_samples(self) -> ReadAgain:
         """The same without values, which terminals and logs need not show."""
         return replace(self, samples=())
 
-
-@dataclass(frozen=True, slots=True)
-class RowsToRepair:
-    """The rows that a repair would read again AS OF the table's applied SCN, and what names them."""
-
-    table: str
-    rows: int
-    cause: str
-    applied_scn: int | None
-
-    def __str__(self) -> str:
-        return one_line(f"{self.table}: would read {self.rows} rows again AS OF SCN {self.applied_scn}, of {self.cause}")
+    def with_more(self, later: ReadAgain) -> ReadAgain:
+        """Return what became of the rows of both."""
+        both: dict[str, Any] = {name: getattr(self, name) + getattr(later, name) for name in SUMMED}
+        is_equal, why = self.equal and later.equal, self.why_not or later.why_not
+        return replace(later, **both, equal=is_equal, why_not=why, released=self.released or later.released)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The rows to read again, and why. `covers` is the newest Delta version whose rows were all compared; None for rows that a
-    person has named."""
+    person, or a range of redo, has named."""
 
     rows: tuple[FoundRow, ...]
     cause: str
     covers: int | None = None
 
 
-def look_up_rows(pipeline: Pipeline, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> RowsToRepair:
+def look_up_rows(pipeline: Pipeline, table_name: str, keys: Keys | None = None) -> ReadAgain:
     """Return what a repair would read again. Raises Terminal as `repair_table` does."""
     with open_to_read(pipeline) as context:
         entry = entry_with_contents(context, named_table(context, table_name))
-        if keys:
-            rows, cause = len(keys), "keys that a person named"
-        else:
-            found = found_by_proofs(context, entry)
-            rows, cause = len(found.rows), found.cause
-        return RowsToRepair(str(entry.table), rows, cause, entry.complete_to_scn)
+        found = Chosen((), BY_HAND) if keys else found_by_proofs(context, entry)
+        return ReadAgain(str(entry.table), entry.complete_to_scn, len(keys or found.rows), found.cause)
 
 
-@crash.writer
 def repair_table(
     pipeline: Pipeline,
     table_name: str,
     *,
     reason: str,
     by: str = "",
-    keys: Sequence[Mapping[str, str]] = (),
-    cause: str = "keys that a person named",
-    up_to: ChainPosition | None = None,
+    keys: Keys | None = None,
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
     opens: Callable[[], Any] | None = None,
-) -> RepairedTable:
-    """Repair the rows that the last comparisons found, or those with the given keys, and compare them again. `cause` says who
-    named the keys. With `up_to` they are all whose rows have changed since the table's position, which becomes that one, and
-    the table is not held any more.
+) -> ReadAgain:
+    """Repair the rows that the last comparisons found, or those with the given keys, and compare them again.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
+    asked = ReadAgain(table_name, cause=BY_HAND, by=by or owner(), reason=reason.strip())
+    with spark_when_needed(pipeline, spark, opens) as opened:
+        return read_again(pipeline, asked, keys or None, source, opened, report)
+
+
+def read_again(
+    pipeline: Pipeline,
+    asked: ReadAgain,
+    keys: Keys | None,
+    source: ConnectParams | None,
+    spark: Spark,
+    report: Report = silent,
+    up_to: ChainPosition | None = None,
+) -> ReadAgain:
+    """Read the rows with the keys again, or without any those that the last comparisons found, and compare them. With `up_to`
+    they are all whose rows have changed since the table's position, which becomes that one, and the table is not held any
+    more.
+
+    Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
+    if keys is None:
+        return read_part(pipeline, asked, None, source, spark, report, up_to)
+    parts = [keys[start : start + KEYS_AT_ONCE] for start in range(0, len(keys), KEYS_AT_ONCE)]
+    made = [read_part(pipeline, asked, part, source, spark, report, up_to) for part in parts]
+    return reduce(ReadAgain.with_more, made) if made else replace(asked, equal=True)
+
+
+@crash.writer
+def read_part(
+    pipeline: Pipeline,
+    asked: ReadAgain,
+    keys: Keys | None,
+    source: ConnectParams | None,
+    spark: Spark,
+    report: Report,
+    up_to: ChainPosition | None,
+) -> ReadAgain:
     started = time.monotonic()
-    with (
-        open_context(pipeline) as context,
-        comparison_place(pipeline) as place,
-        spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) as writer,
-    ):
-        table = named_table(context, table_name)
+    entry_of = entry_with_contents if up_to is None else partial(advanced_entry, up_to=up_to)
+    with apply_lease_renewed(pipeline) as lease, open_at_position(pipeline, asked.table, source, entry_of) as there:
+        context, entry = there.context, there.entry
+        one = describe(context, source, there.oracle, entry, there.token, report)
+        work = Work(one, whole_plan(one), spark, lease, asked, up_to is not None)
+        chosen = found_by_proofs(context, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
+        done = work.repair(chosen)
+        if up_to is not None and done.equal:
+            with context.ledger.at_once():
+                context.ledger.record_complete_to(entry.table, Scn(up_to.scn), up_to.resetlogs_id, done.delta_version)
+                done = replace(done, released=context.ledger.release(entry.table))
+        return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(context, entry))
+
+
+@dataclass(frozen=True, slots=True)
+class AtPosition:
+    """A table whose rows can be read AS OF its position, into files of the landing's folder `token`."""
+
+    context: PipelineContext
+    entry: TableEntry
+    oracle: Source
+    token: str
+
+
+@contextmanager
+def open_at_position(
+    pipeline: Pipeline,
+    table_name: str,
+    source: ConnectParams | None,
+    entry_of: Callable[[PipelineContext, TableId], TableEntry],
+) -> Iterator[AtPosition]:
+    """Open what a reading AS OF the position of a table needs; the files are removed at the end. Raises RedoLost where a
+    RESETLOGS has undone the position."""
+    with open_context(pipeline) as context, comparison_place(pipeline) as place:
         reconcile_ledger(context)
+        entry, token = entry_of(context, named_table(context, table_name)), folder_name(place)
         remove_left_rows(context)
-        entry, token = entry_to_repair(context, table, up_to), folder_name(place)
         try:
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 read_same_container(context, oracle)
                 oracle.use_container(None)
                 check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
-                one = describe(context, source, oracle, entry, token, report)
-                work = Work(one, whole_plan(one), opened, writer, by or owner(), reason.strip(), up_to is not None)
-                done = work.repair(rows_to_repair(context, entry, work, keys, cause))
+                yield AtPosition(context, entry, oracle, token)
         finally:
-            context.landing.files.remove(layout.verify_folder(token))
-        if up_to is not None and done.equal:
-            with context.ledger.at_once():
-                context.ledger.record_complete_to(table, Scn(up_to.scn), up_to.resetlogs_id, done.delta_version)
-                done = replace(done, released=context.ledger.release(table))
-        return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(context, entry))
-
-
-def entry_to_repair(context: PipelineContext, table: TableId, up_to: ChainPosition | None) -> TableEntry:
-    """Return the table's entry, as it is to be where its position advances. Raise Transient if a batch has ended since that was
-    chosen."""
-    entry = entry_with_contents(context, table)
-    if up_to is None:
-        return entry
-    last = last_batch(context)
-    if last is None or last.end_position.plus(-1) != up_to:
-        raise Transient("a batch has ended meanwhile", cure="run it again", table=table)
-    return replace(entry, complete_to_scn=Scn(up_to.scn), resetlogs_id=up_to.resetlogs_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """The writer of the pipeline's tables: `check` raises once another one has taken the lease."""
-
-    token: int
-    check: Callable[[], None]
+            remove_rows(context, token)
 
 
 @contextmanager
-def apply_lease_renewed(pipeline: Pipeline) -> Iterator[Writer]:
-    """Hold the apply lease, however long the block runs."""
-    with open_context(pipeline) as own:  # a ledger of its own, which another thread renews with
-        lease = take_apply_lease(own)
-        renewer = LeaseRenewer(own.ledger, lease, lambda: None)
-        try:
-            yield Writer(lease.token, renewer.check)
-        finally:
-            renewer.end()
-            own.ledger.release_lease(lease)
+def within_reach(table: TableId, scn: int, cure: str) -> Iterator[None]:
+    """Raise Terminal where undo no longer reaches the SCN."""
+    try:
+        yield
+    except RedolakeError as error:
+        if error.ora_code not in OUT_OF_REACH:
+            raise
+        what = f"the database can no longer show the rows AS OF SCN {scn}, the table's position: {error.what}"
+        raise Terminal(what, cure=cure, table=table, ora_code=error.ora_code) from error
+
+
+def advanced_entry(context: PipelineContext, table: TableId, up_to: ChainPosition) -> TableEntry:
+    """Return the table's entry as it is to be where its position advances. Raise Transient if a batch has ended since that was
+    chosen."""
+    last = last_batch(context)
+    if last is None or last.end_position.plus(-1) != up_to:
+        raise Transient("a batch has ended meanwhile", cure="run it again", table=table)
+    entry = entry_with_contents(context, table)
+    return replace(entry, complete_to_scn=Scn(up_to.scn), resetlogs_id=up_to.resetlogs_id)
 
 
 def whole_plan(one: TableToCompare) -> HashPlan:
@@ -230,66 +300,67 @@ class Work:
     one: TableToCompare
     plan: HashPlan
     spark: Spark
-    writer: Writer
-    by: str
-    reason: str
+    lease: LeaseRenewer
+    asked: ReadAgain
     advances: bool = False
 
-    def repair(self, chosen: Chosen) -> RepairedTable:
+    def repair(self, chosen: Chosen) -> ReadAgain:
         """Read the rows again, merge and compare them, and let a table that is held because of them go on."""
         from redolake.apply.verify.repair import RepairTask
         from redolake.job.repair import repair_rows
 
-        one, table, context = self.one, self.one.version.table, self.one.context
+        one, table, context, asked = self.one, self.one.version.table, self.one.context, self.asked
         made = record_approval(
-            context, "repair", table, int(one.scn), by=self.by, policy=chosen.cause, reason=self.reason,
+            context, "repair", table, int(one.scn), by=asked.by, policy=chosen.cause, reason=asked.reason,
             choice=f"{len(chosen.rows)} rows",
         )  # fmt: skip
         one.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
-        path, digest = self.read(chosen.rows)
+        cure = (
+            "let apply bring the table to a newer SCN, then verify and repair it again; a held table that cannot advance is "
+            f"read again by `redolake snapshot {table} --replace`"
+        )
+        with within_reach(table, one.scn, cure):
+            path, digest = read_found(one, self.spark, self.plan, chosen.rows)
         hashes = tuple(sorted({row.hash for row in chosen.rows}))
         compare = replace(
             task_of(one), files=(path,), digests={path: digest}, hashing=self.plan, part=Part(hashes), quarantine=None
         )
         metadata = {
-            "pipeline": context.name, "table": str(table), "repair": made.name, "cause": chosen.cause, "by": self.by,
-            "reason": self.reason, "scn": int(one.scn),
+            "pipeline": context.name, "table": str(table), "repair": made.name, "cause": chosen.cause, "by": asked.by,
+            "reason": asked.reason, "scn": int(one.scn),
         }  # fmt: skip
-        task = RepairTask(compare, chosen.rows, self.writer.token, chosen.covers, metadata, self.advances)
+        task = RepairTask(compare, chosen.rows, self.lease.token, chosen.covers, metadata, self.advances)
         one.report(f"repairing {table}")
-        commit, again = repair_rows(self.spark.session(), task, lake_place(context), self.writer.check)
+        version, merged, again = repair_rows(self.spark.session(), task, lake_place(context), self.lease.check)
         log.info(
             "%s: %s repaired %s row(s) AS OF SCN %s in Delta version %s, because %s: %s",
-            table, self.by, len(chosen.rows), one.scn, commit.delta_version, chosen.cause, self.reason,
+            table, asked.by, len(chosen.rows), one.scn, version, chosen.cause, asked.reason,
         )  # fmt: skip
-        right = self.take_off_list(hashes, commit.delta_version) if again.equal else ()
+        right: tuple[str, ...] = ()
+        if again.equal:
+            right = take_off_list(one, self.plan, self.spark, set(hashes), version, by=asked.by, why=asked.reason)
         released = again.equal and self.release(chosen)
-        self.record(again, commit.delta_version)
-        merged = commit.merged
-        return RepairedTable(
-            str(table), int(one.scn), len(chosen.rows), merged.inserted, merged.updated, merged.deleted, commit.delta_version,
-            again.equal, released, 0.0, one.cost.source_rows, one.cost.source_bytes, again.bytes, self.by, self.reason,
-            samples=again.samples, off_quarantine=right,
-        )  # fmt: skip
-
-    def take_off_list(self, hashes: tuple[str, ...], delta_version: int) -> tuple[str, ...]:
-        if not self.plan.key:
-            return ()
-        return take_off_list(self.one, self.plan, self.spark, set(hashes), delta_version, by=self.by, why=self.reason)
-
-    def read(self, rows: Sequence[FoundRow]) -> tuple[str, Any]:
-        try:
-            return read_found(self.one, self.spark, self.plan, rows)
-        except RedolakeError as error:
-            if error.ora_code not in OUT_OF_REACH:
-                raise
-            raise Terminal(
-                f"the database can no longer show the rows AS OF SCN {self.one.scn}, the table's position: {error.what}",
-                cure="let apply bring the table to a newer SCN, then verify and repair it again; a held table that cannot "
-                f"advance is read again by `redolake snapshot {self.one.version.table} --replace`",
-                table=self.one.version.table,
-                ora_code=error.ora_code,
-            ) from error
+        one.cost.lake_reads = 1
+        compared = table_comparison(Compared(replace(again, delta_version=version), "keys", one.cost, share=0.0), None, None)
+        rows = None if again.equal else FoundRows(str(table), "", one.version.key, again.found)
+        record_found(context, compared, rows, one.entry.resetlogs_id)
+        return replace(
+            asked,
+            table=str(table),
+            applied_scn=int(one.scn),
+            rows=len(chosen.rows),
+            cause=chosen.cause,
+            why_not="" if again.equal else STILL_DIFFER,
+            equal=again.equal,
+            delta_version=version,
+            released=released,
+            off_quarantine=right,
+            source_rows_read=one.cost.source_rows,
+            source_bytes_read=one.cost.source_bytes,
+            lake_bytes_read=again.bytes or 0,
+            samples=again.samples,
+            **merged.counts,
+        )
 
     def release(self, chosen: Chosen) -> bool:
         """Release a table that another writer's rows hold, once all of them are repaired. The next batch looks again."""
@@ -299,46 +370,12 @@ class Work:
             context.ledger.release(entry.table)
         return is_cured
 
-    def record(self, again: Comparison, delta_version: int) -> None:
-        """Record the comparison of the repaired rows as a proof of these alone."""
-        at = now()
-        proof = TableProof(
-            table=str(again.table),
-            name=proof_name(at),
-            at=at.isoformat(timespec="seconds"),
-            scn=again.complete_to,
-            resetlogs_id=self.one.entry.resetlogs_id,
-            delta_version=delta_version,
-            method="keys",
-            share=0.0,
-            source_rows=again.source_rows,
-            delta_rows=again.delta_rows,
-            missing_rows=again.missing_rows,
-            extra_rows=again.extra_rows,
-            differing_cells=again.differing_cells,
-            source_rows_read=self.one.cost.source_rows,
-            source_bytes_read=self.one.cost.source_bytes,
-            lake_bytes_read=again.bytes,
-            found=len(again.found),
-            names_all=again.names_all,
-        )
-        rows = None if again.equal else FoundRows(str(again.table), proof.name, self.one.version.key, again.found)
-        record_proof(self.one.context, again.table, proof, rows)
-
-
-def rows_to_repair(
-    context: PipelineContext, entry: TableEntry, work: Work, keys: Sequence[Mapping[str, str]], cause: str
-) -> Chosen:
-    if keys:
-        return Chosen(rows_of_keys(work, keys), cause)
-    return found_by_proofs(context, entry)
-
 
 def found_by_proofs(context: PipelineContext, entry: TableEntry) -> Chosen:
     return rows_of_proofs(entry, open_proofs(context, entry), lambda name: context.landing.proofs.found_rows(entry.table, name))
 
 
-def rows_of_keys(work: Work, keys: Sequence[Mapping[str, str]]) -> tuple[FoundRow, ...]:
+def rows_of_keys(work: Work, keys: Keys) -> tuple[FoundRow, ...]:
     """Return the rows with these keys, by column name. Raise Terminal for a key that is not the table's."""
     from redolake.job.repair import name_keys
 

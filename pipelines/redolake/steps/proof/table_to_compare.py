@@ -190,8 +190,10 @@ def read_columns(
 ) -> tuple[str, FileDigest]:
     """Read columns of the rows on one of the conditions, and `more` expressions, into a file for this comparison."""
     context, table, version = one.context, one.version.table, one.version
+    before = one.cost.source_rows, one.cost.source_bytes
 
     def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
+        one.cost.source_rows, one.cost.source_bytes = before  # dates that the driver cannot convert are read once more
         counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
         return context.landing.snapshots.write_for_comparison(one.token, one.dictionary.object_id, counted, number)
 
@@ -201,7 +203,7 @@ def read_columns(
     dictionary = replace(one.dictionary, columns=kept)
     parts = without_filtered(one, conditions)
     rowid = version.key_kind == "rowid"
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
+    return read_rows(context, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
 
 
 def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:

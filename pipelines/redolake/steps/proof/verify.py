@@ -11,7 +11,8 @@ from typing import Any
 
 from redolake.apply.verify.comparison import Difference
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
+from redolake.context import PipelineContext, Report, Run, now, open_pipeline_source, open_to_read, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import (
     OF_THE_LAKE,
     ConfigurationError,
@@ -45,7 +46,6 @@ from redolake.steps.shared.comparison_rows import comparison_place, folder_name,
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.steps.shared.status import DeclaredGapReport, open_gaps
 from redolake.values.null_rule import nulled_text
 from redolake.values.redo import RedoFacts
@@ -188,7 +188,7 @@ def verify_tables(
     as long as `verify.budget` says."""
     found: list[TableComparison | NotCompared] = []
     asked = Asked(source, report, method, sample)
-    with open_context(pipeline) as context:
+    with Run(pipeline, source) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         gone = dropped_tables(context)
         there = [table.id for table in context.pipeline.tables if table.id not in gone]
@@ -341,7 +341,7 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
         )
 
 
-def table_comparison(compared: Compared, at: str | None, seconds: float) -> TableComparison:
+def table_comparison(compared: Compared, at: str | None, seconds: float | None) -> TableComparison:
     found, cost = compared.comparison, compared.cost
     return TableComparison(
         table=str(found.table),
@@ -360,7 +360,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float) -> Tabl
         buckets=compared.buckets,
         differing_buckets=compared.differing_buckets,
         share=compared.share,
-        seconds=round(seconds, 3),
+        seconds=None if seconds is None else round(seconds, 3),
         source_rows_read=cost.source_rows,
         source_bytes_read=cost.source_bytes,
         lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.context.spark import opened_spark
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
 from redolake.land import layout
@@ -44,8 +45,6 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_jobs import opened_spark
-from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
@@ -303,7 +302,7 @@ def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: Cha
     for finding in find_stop(task, ScnRange(Scn(complete_to + 1), Scn(at.scn + 1))):
         cure = f"choose SCN {complete_to}, or leave the table out"
         raise NotReadableAsOf(finding.what, cure=cure, table=task.table)
-    is_reread = any(isinstance(delivery, (RereadValues, RereadRows)) for delivery in task.deliveries)
+    is_reread = any(delivery.rereads for delivery in task.deliveries)
     if is_reread and last.end != at.scn + 1 and changes_of(task.table, [last]):
         raise NotReadableAsOf(
             "values of its rows are read again at the ends of windows, and are not known in between",

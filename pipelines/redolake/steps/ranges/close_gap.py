@@ -8,15 +8,15 @@ has what it would have had without the gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.errors import RedoNotUnderstood, Terminal, one_line, plain_lines
+from redolake.context.spark import Spark, spark_when_needed
+from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
 from redolake.ledger import TableEntry
@@ -29,10 +29,9 @@ from redolake.records.gaps import DeclaredGap
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
 from redolake.source import ConnectParams
-from redolake.steps.proof.repair import RepairedTable, repair_table
+from redolake.steps.proof.repair import KEYS_AT_ONCE, ReadAgain, read_again
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from redolake.steps.ranges.touched_keys import (
-    KEYS_AT_ONCE,
     TouchedRows,
     TouchedTable,
     Xid,
@@ -45,36 +44,10 @@ from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 from redolake.window.recovery_options import is_rewound
-
-
-@dataclass(frozen=True, slots=True)
-class ClosingTable:
-    """A table that lacks what the gap has. `why_not` says why it stays so; the counts are those of the rows read again."""
-
-    table: str
-    is_closed: bool = False
-    why_not: str = ""
-    changes: int = 0
-    keys: int = 0
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-    applied_scn: int | None = None
-
-    def __str__(self) -> str:
-        if self.why_not:
-            return one_line(f"{self.table}: cannot be closed: {self.why_not}")
-        if not self.is_closed:
-            what = f"its rows that change in the gap are read again AS OF its position, SCN {self.applied_scn}"
-            return one_line(f"{self.table}: {what}")
-        counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
-        what = f"{self.changes} changes of {self.keys} keys: {counts}; it lacks nothing of the gap any more"
-        return one_line(f"{self.table}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +64,7 @@ class GapClosing:
     log_bytes: int
     missing: tuple[MissingLogReport, ...] = ()
     rman: tuple[str, ...] = ()
-    tables: tuple[ClosingTable, ...] = ()
+    tables: tuple[ReadAgain, ...] = ()
     executed: bool = False
     done: bool = False
     from_at: str | None = None
@@ -165,8 +138,8 @@ def close_gap(
         mine_range(task.mining)
         touched = read_touched(task, chosen)
         with spark_when_needed(pipeline, spark, opens) as opened:
-            close = partial(close_table, task, reason=reason.strip(), by=by or owner(), spark=opened.session)
-            done = tuple(close(entry, touched) for entry in chosen)
+            why = {"reason": reason.strip(), "by": by or owner()}
+            done = tuple(close_table(task, entry, touched, opened, **why) for entry in chosen)
         reconcile_ledger(context)
         is_done = not any(lacking(context, found, None))
         windows = task.side.windows.after()
@@ -229,9 +202,9 @@ def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePla
     return closing, found
 
 
-def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> ClosingTable:
-    applied = None if entry.complete_to_scn is None else int(entry.complete_to_scn)
-    return ClosingTable(str(entry.table), why_not=why_not(context, gap, entry), applied_scn=applied)
+def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> ReadAgain:
+    why, cause = why_not(context, gap, entry), f"the declared gap {gap.name}"
+    return ReadAgain(str(entry.table), entry.complete_to_scn, None, cause, why_not=why)
 
 
 def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> str:
@@ -330,9 +303,7 @@ def read_dropped(task: Task, touched: TouchedRows) -> None:
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def close_table(
-    task: Task, entry: TableEntry, touched: TouchedRows, *, reason: str, by: str, spark: Callable[[], Any]
-) -> ClosingTable:
+def close_table(task: Task, entry: TableEntry, touched: TouchedRows, spark: Spark, *, reason: str, by: str) -> ReadAgain:
     """Read the table's touched rows again, and record that it lacks nothing any more."""
     planned = planned_table(task.context, task.gap, entry)
     one = touched.tables.get(entry.table)
@@ -348,23 +319,13 @@ def close_table(
             problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held
     if not problem and up_to is None:
         problem = open_transactions_of(touched, entry, entry.complete_to_scn)
+    asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys), reason=reason, by=by)
     if problem:
-        return replace(planned, why_not=problem, changes=one.changes, keys=len(one.keys))
-    repaired = [repair_part(task, entry.table, part, reason, by, spark, up_to) for part in one.parts()]
-    if not all(found.equal for found in repaired):
-        return replace(planned, why_not="some of the rows that were read again still differ: run it again")
-    closed = closed_table(task, entry, one, repaired, reason, by)
-    task.context.landing.closings.record_closed(closed)
-    return replace(
-        planned,
-        is_closed=True,
-        changes=one.changes,
-        keys=len(one.keys),
-        inserted=closed.inserted,
-        updated=closed.updated,
-        deleted=closed.deleted,
-        applied_scn=max(closed.scns, default=planned.applied_scn),
-    )
+        return asked
+    done = read_again(task.context.pipeline, asked, one.named_keys, task.mining.source, spark, task.report, up_to)
+    if done.equal:
+        task.context.landing.closings.record_closed(closed_table(task, entry, done))
+    return done
 
 
 def open_transactions_of(touched: TouchedRows, entry: TableEntry, scn: int | None) -> str:
@@ -404,48 +365,20 @@ def why_not_further(touched: TouchedRows, one: TouchedTable, entry: TableEntry, 
     return open_transactions_of(touched, entry, up_to.scn)
 
 
-def repair_part(
-    task: Task,
-    table: TableId,
-    keys: Sequence[Mapping[str, str]],
-    reason: str,
-    by: str,
-    spark: Callable[[], Any],
-    up_to: ChainPosition | None,
-) -> RepairedTable:
-    task.report(f"{table}: reading {len(keys)} rows of the gap again")
-    return repair_table(
-        task.context.pipeline,
-        str(table),
-        reason=reason,
-        by=by,
-        keys=keys,
-        cause=f"the declared gap {task.gap.name}",
-        up_to=up_to,
-        source=task.mining.source,
-        spark=spark(),
-        report=task.report,
-    )
-
-
-def closed_table(
-    task: Task, entry: TableEntry, one: TouchedTable, repaired: Sequence[RepairedTable], reason: str, by: str
-) -> ClosedTable:
-    windows = task.side.windows.after()
+def closed_table(task: Task, entry: TableEntry, done: ReadAgain) -> ClosedTable:
+    windows, version = task.side.windows.after(), done.delta_version
     return ClosedTable(
         gap=task.gap.name,
         table=str(entry.table),
         snapshot_scn=None if entry.snapshot_scn is None else int(entry.snapshot_scn),
         windows=tuple(window.name for window in windows),
         logs=len({log for window in windows for log in window.logs}),
-        changes=one.changes,
-        keys=len(one.keys),
-        inserted=sum(found.inserted for found in repaired),
-        updated=sum(found.updated for found in repaired),
-        deleted=sum(found.deleted for found in repaired),
-        scns=tuple(found.applied_scn for found in repaired),
-        delta_versions=tuple(found.delta_version for found in repaired),
-        reason=reason,
-        by=by,
+        changes=done.changes,
+        keys=done.rows or 0,
+        scns=() if version is None or done.applied_scn is None else (done.applied_scn,),
+        delta_versions=() if version is None else (version,),
+        reason=done.reason,
+        by=done.by,
         at=now().isoformat(timespec="seconds"),
+        **done.counts,
     )

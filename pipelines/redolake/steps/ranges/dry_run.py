@@ -12,7 +12,7 @@ from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.range_ends import RangeEnd
 from redolake.steps.ranges.replay import lacks_marks
-from redolake.values.delivery import Assembled, RereadRows, RereadValues, widest
+from redolake.values.delivery import widest
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
 
@@ -132,16 +132,15 @@ def unknown_of_changes(task: TableTask) -> tuple[str, ...]:
 def unknowns(task: TableTask, changes: Mapping[str, int], scns: ScnRange) -> Iterator[str]:
     """Yield what a shadow of the range cannot know: it begins without rows."""
     delivery = widest(task.deliveries)
-    if changes.get("update") and not isinstance(delivery, RereadRows):
+    if changes.get("update") and delivery.rereads != "rows":
         yield (
             "columns that an UPDATE of a row from before the range leaves as they are, if not all columns were logged: the "
             "shadow stops at the first one"
         )
-    if isinstance(delivery, Assembled):
+    if delivery.pieces:
         yield "large objects from before the range that a change keeps, or changes in part: the shadow stops there"
-    if isinstance(delivery, (RereadValues, RereadRows)):
-        what = "rows" if isinstance(delivery, RereadRows) else "large objects"
-        yield f"{what} between the ends of windows: they were read again AS OF these, not after each change"
+    if delivery.rereads:
+        yield f"{delivery.rereads} between the ends of windows: they were read again AS OF these, not after each change"
     if lacks_marks(task):
         yield "which rows were deleted: a row may have a NULL in its key, so none is marked"
     if any(step.kind in ("truncate", "remove_rows") and step.scn in scns for step in task.ddl):

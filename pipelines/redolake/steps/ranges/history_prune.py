@@ -14,10 +14,10 @@ from typing import Any
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
+from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, one_line
-from redolake.steps.proof.repair import apply_lease_renewed
+from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_session import spark_when_needed
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents
@@ -27,7 +28,6 @@ from redolake.reconcile.next_batch import unbroken
 from redolake.reconcile.table_versions import app_id
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
-from redolake.steps.proof.repair import apply_lease_renewed
 from redolake.steps.ranges.as_of import (
     bases_at,
     incarnation_at,
@@ -40,9 +40,9 @@ from redolake.steps.ranges.as_of import (
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
 from redolake.steps.ranges.replay import Destination, refuse
+from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.values.utc import beside

@@ -7,13 +7,14 @@ later state, a deleted row stays deleted, and a DDL since then needs nothing spe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import spark_when_needed
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -24,7 +25,7 @@ from redolake.reconcile.table_versions import history, known_versions, object_id
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
 from redolake.source import ConnectParams
-from redolake.steps.proof.repair import RepairedTable, repair_table
+from redolake.steps.proof.repair import ReadAgain, read_again
 from redolake.steps.ranges.logs import LogsToRead, find_committed, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
@@ -39,44 +40,9 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window, why_not_by_key
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.values.redo import Operation
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
-
-Again = Callable[[str, Sequence[Mapping[str, str]]], RepairedTable]
-
-STILL_DIFFER = "some of the rows that were read again still differ: run it again"
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTable:
-    """A table into which a range is filled again. `changes` rows of redo name `keys`; `unknown` changes have no key that can be
-    read, the first `why_unknown`. `why_not` says why the table stays as it is. The counts are those of the rows read again."""
-
-    table: str
-    applied_scn: int | None = None
-    changes: int = 0
-    keys: int = 0
-    unknown: int = 0
-    why_unknown: str = ""
-    why_not: str = ""
-    is_done: bool = False
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        if self.why_not:
-            return plain_lines((f"{self.table}: stays as it is: {self.why_not}",))
-        named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
-        if self.is_done:
-            line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
-        else:
-            line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
-        left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
-        return plain_lines((line, left) if self.unknown else (line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +55,7 @@ class LiveBackfill:
     end: RangeEnd
     windows: int = 0
     cut: int = 0
-    tables: tuple[LiveTable, ...] = ()
+    tables: tuple[ReadAgain, ...] = ()
     logs_plan: tuple[str, ...] = ()
     executed: bool = False
 
@@ -104,14 +70,14 @@ class LiveBackfill:
         if self.logs_plan:
             return plain_lines((head, *self.logs_plan, "which keys they name is known once they are mined"))
         cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
-        done = " ".join(in_shell(table.table) for table in self.tables if table.is_done)
+        done = " ".join(in_shell(table.table) for table in self.tables if table.equal)
         verify = f"prove it: `redolake verify {done}`"
         lines = (
             head,
             f"reads the keys in {self.windows} window(s)" if not self.executed else f"{self.windows} window(s) read",
             *(line for table in self.tables for line in table.lines),
             *((cut,) if self.cut else ()),
-            *((verify,) if any(table.is_done for table in self.tables) else ()),
+            *((verify,) if any(table.equal for table in self.tables) else ()),
         )
         return plain_lines(lines)
 
@@ -154,39 +120,26 @@ def backfill_live(
         one = check_tables(old_range(beside_it, scns, chosen))
         refuse(list(missing_files(beside_it, one.windows)))
         rows = read_rows(context, one, report)
-        found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows))
+        asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=by or owner(), reason=reason.strip())
+        found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
         if not execute:
             return found
         with spark_when_needed(pipeline, spark, opens) as opened:
-            again = partial(
-                repair_table,
-                pipeline,
-                reason=reason.strip(),
-                by=by or owner(),
-                cause=f"a backfill of SCN {scns}",
-                source=source,
-                report=report,
-            )
-            fill = partial(fill_table, rows.touched, lambda table, keys: again(table, keys=keys, spark=opened.session()))
-            done = tuple(map(fill, found.tables))
+            again = partial(read_again, pipeline, source=source, spark=opened, report=report)
+            done = tuple(fill_table(table, rows.touched, again) for table in found.tables)
         reconcile_ledger(context)
         return replace(found, tables=done, executed=True)
 
 
-def planned_tables(one: OldRange, rows: FoundRows) -> tuple[LiveTable, ...]:
-    found = list[LiveTable]()
+def planned_tables(one: OldRange, rows: FoundRows, asked: ReadAgain) -> tuple[ReadAgain, ...]:
+    found = list[ReadAgain]()
     for past in one.histories.values():
         entry, touched = past.entry, rows.touched.tables.get(past.table)
-        applied = None if entry is None or entry.complete_to_scn is None else int(entry.complete_to_scn)
-        table = LiveTable(str(past.table), applied, why_not=rows.why_not.get(past.table, ""))
+        scn, why = None if entry is None else entry.complete_to_scn, rows.why_not.get(past.table, "")
+        table = replace(asked, table=str(past.table), applied_scn=scn, why_not=why)
         if touched is not None:
-            table = replace(
-                table,
-                changes=touched.changes,
-                keys=len(touched.keys),
-                unknown=touched.unknown,
-                why_unknown=touched.why_unknown,
-            )
+            table = replace(table, changes=touched.changes, rows=len(touched.keys))
+            table = replace(table, unknown=touched.unknown, why_unknown=touched.why_unknown)
         found.append(table)
     return tuple(found)
 
@@ -194,26 +147,17 @@ def planned_tables(one: OldRange, rows: FoundRows) -> tuple[LiveTable, ...]:
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def fill_table(touched: TouchedRows, again: Again, one: LiveTable) -> LiveTable:
+def fill_table(one: ReadAgain, touched: TouchedRows, again: Callable[..., ReadAgain]) -> ReadAgain:
     """Read the table's rows again. An error of this table alone leaves it as it is, and the others are filled."""
     found = touched.tables.get(TableId.parse(one.table))
     if one.why_not or found is None:
         return one
     try:
-        done = [again(one.table, part) for part in found.parts()]
+        return again(one, found.named_keys)
     except RedolakeError as error:
         if isinstance(error, Transient) or "table" not in error.where:
             raise
         return replace(one, why_not=f"{error.code}: {error.what}: {error.cure}")
-    return replace(
-        one,
-        is_done=True,
-        why_not="" if all(part.equal for part in done) else STILL_DIFFER,
-        inserted=sum(part.inserted for part in done),
-        updated=sum(part.updated for part in done),
-        deleted=sum(part.deleted for part in done),
-        applied_scn=max((part.applied_scn for part in done), default=one.applied_scn),
-    )
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from redolake.steps.ranges.touched_keys import Xid, bounds_of
 from redolake.steps.shared.same_container import read_same_container
-from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.redo import Operation, Position
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import TableId
@@ -87,7 +86,7 @@ def mine_logs(planned: PlannedLogs) -> PipelineContext:
     """Mine the range, and return the context in which its windows are those of the landing."""
     mine_range(planned.task)
     context = planned.task.context
-    return replace(context, landing=context.landing.with_chain_of(planned.task.side))
+    return context.with_landing(context.landing.with_chain_of(planned.task.side))
 
 
 def objections_to_logs(
@@ -95,7 +94,7 @@ def objections_to_logs(
 ) -> Iterator[Finding]:
     """Yield why a batch over windows mined now would not be right."""
     for task in spec.tables:
-        if any(isinstance(delivery, RereadRows | RereadValues) for delivery in task.deliveries):
+        if any(delivery.rereads for delivery in task.deliveries):
             what = "its values are read again AS OF the ends of windows, which the database no longer shows"
             yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
     yield from cut_transactions(beside, spec, windows, scns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -163,14 +163,15 @@ def mined_side_by_side(task: RangeToMine, made: Sequence[WindowPlan]) -> Iterato
     """Yield the windows with their slices, in their order. While one is awaited, sessions that are free mine the next ones: at
     most as many windows ahead as there are sessions, because a killed run mines again what has not landed."""
     sessions = task.context.pipeline.parallel_sessions
-    beside_it, left = replace(task.context, landing=task.side), iter(made)
+    beside_it, left = task.context.with_landing(task.side), iter(made)
+    beside_it.source = task.source
     waiting = deque[tuple[WindowPlan, list[Future[SliceRecord]]]]()
     with ThreadPoolExecutor(sessions, "range") as threads:
         try:
             while True:
                 for window in islice(left, sessions + 1 - len(waiting)):
                     slices = window.window.slices
-                    futures = [threads.submit(mine, beside_it, task.source, window, one.number) for one in slices]
+                    futures = [threads.submit(mine, beside_it, window, one.number) for one in slices]
                     waiting.append((window, futures))
                 if not waiting:
                     return

@@ -27,7 +27,6 @@ from redolake.reconcile.table_versions import app_id, next_baseline, versions_of
 from redolake.records.batches.spec import BatchSpec, ChangesForm, TableTask
 from redolake.records.pruned import Pruned
 from redolake.records.windows import WindowManifest
-from redolake.values.delivery import NullableKey
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
@@ -120,7 +119,7 @@ def live_version(context: PipelineContext, table: TableId, base: Contents) -> Ve
 
 def lacks_marks(task: TableTask) -> bool:
     """Return whether deleted rows are not marked: of equal rows with a NULL in their key, all would be."""
-    return any(isinstance(delivery, NullableKey) for delivery in task.deliveries)
+    return any(delivery.null_keys for delivery in task.deliveries)
 
 
 def shadow_folder(pipeline: Pipeline) -> str:

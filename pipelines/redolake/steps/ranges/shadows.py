@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, read_result, read_spec, silent
+from redolake.context import PipelineContext, Report, Run, open_context, read_result, read_spec, silent
 from redolake.errors import ConfigurationError, Finding, Terminal, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -47,10 +47,11 @@ from redolake.steps.ranges.replay import (
 )
 from redolake.steps.shared.chosen_folders import check_folder_to_write
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
+from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.values.delivery import is_in_redo
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
+from redolake.values.terms import RowCounts
 
 ShadowSchema = Literal["historic", "current"]
 LAST_BATCHES = 20  # by which the time is estimated
@@ -68,16 +69,13 @@ class PreparedBackfill:
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowTable:
+class ShadowTable(RowCounts):
     """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow. Of changes that were
     written as they are, `unknown` have columns whose values the redo does not contain, and `filtered` others are of rows that
     the filter of the table leaves out before and after them; `not_read` have a `_reason`."""
 
     table: str
     target: str
-    inserted: int
-    updated: int
-    deleted: int
     unknown: int = 0
     filtered: int = 0
     not_read: int = 0
@@ -322,7 +320,7 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
 
 def shadow_of(done: TableResult, target: str) -> ShadowTable:
     apart = done.balance.filtered, done.balance.quarantined
-    return ShadowTable(str(done.table), target, done.inserted, done.updated, done.deleted, done.unknown, *apart)
+    return ShadowTable(str(done.table), target, done.unknown, *apart, **done.counts)
 
 
 def run_backfill(
@@ -345,6 +343,5 @@ def run_backfill(
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)
-    with opened_spark(pipeline, spark) as session:
-        run_spark_job(pipeline, prepared.batch, session, report)
+    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
     return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))

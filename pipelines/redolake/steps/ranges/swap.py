@@ -15,6 +15,7 @@ from typing import Any
 from redolake.apply.delta.log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land.files import Files
@@ -28,13 +29,12 @@ from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import app_id, origin
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
-from redolake.steps.proof.repair import Writer, apply_lease_renewed
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.ranges.as_of import bases_at, new_read, position_of, replay, with_contents, with_wrong_keys, wrong_text
 from redolake.steps.ranges.replay import Destination, shadow_folder
 from redolake.steps.shared.decisions import check_reason
+from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table, named_tables
-from redolake.steps.shared.spark_session import Spark, spark_when_needed
 from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -291,7 +291,7 @@ def swap(
     copy: VersionToRead,
     base: Contents,
     found: SwappedTable,
-    writer: Writer,
+    writer: LeaseRenewer,
     spark: Spark,
     report: Report,
 ) -> SwappedTable:

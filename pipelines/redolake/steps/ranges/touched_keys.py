@@ -30,7 +30,7 @@ from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
 from redolake.values.canonical import hash_plan
-from redolake.values.delivery import NullableKey, delivery_of
+from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
@@ -42,7 +42,6 @@ READ = (
     "table_name", "object_id", "sql_redo",
 )  # fmt: skip
 BOUNDS = ("con_id", "xid", "scn", "operation_code")
-KEYS_AT_ONCE = 50_000  # of one commit
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
 NONE_KNOWN = "0.0.0"
 DAMAGED = (
@@ -115,11 +114,10 @@ class TouchedTable:
     def key_names(self) -> tuple[str, ...]:
         return tuple(self.version.column(number).name for number in self.version.key)
 
-    def parts(self) -> Iterator[list[dict[str, str]]]:
-        """Yield the keys by column name, in parts that are read again at once."""
-        keys = sorted(self.keys)
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            yield [dict(zip(self.key_names, key, strict=True)) for key in keys[start : start + KEYS_AT_ONCE]]
+    @property
+    def named_keys(self) -> list[dict[str, str]]:
+        """The keys by column name."""
+        return [dict(zip(self.key_names, key, strict=True)) for key in sorted(self.keys)]
 
     def refuse(self, why: str) -> None:
         self.why_not = self.why_not or why
@@ -177,7 +175,7 @@ def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
         return "it has no key of columns, or one that Oracle and Spark do not hash alike"
     if any(form not in KEY_VALUES for _, form in plan.key):
         return "its key has a column that is no number, text, DATE or TIMESTAMP"
-    if isinstance(delivery_of(version), NullableKey):
+    if delivery_of(version).null_keys:
         return "its key may be NULL"
     return ""
 

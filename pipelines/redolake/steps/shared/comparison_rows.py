@@ -10,15 +10,15 @@ import re
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, is_gone, open_context, process
-from redolake.errors import LeaseHeld, LedgerUnavailable
+from redolake.errors import LeaseHeld
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
-from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, LeaseRenewer
+from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, renewed
 
 PLACES = 16
 NAME = re.compile(r"(?P<place>\d\d)-[0-9a-f]{32}")
@@ -31,14 +31,11 @@ def comparison_place(pipeline: Pipeline) -> Iterator[int]:
     """Hold a place while the block runs. Raises LeaseHeld if all are held, and where the place was lost meanwhile."""
     with open_context(pipeline) as context:  # a ledger of its own, which another thread renews with
         place, lease = take_place(context)
-        renewer = LeaseRenewer(context.ledger, lease, lambda: None)
         try:
-            yield place
+            with renewed(context, lease):
+                yield place
         finally:
-            renewer.end()
             _ours.discard(place)
-            with suppress(LedgerUnavailable):  # then it expires
-                context.ledger.release_lease(lease)
 
 
 def take_place(context: PipelineContext) -> tuple[int, Lease]:
@@ -66,6 +63,10 @@ def folder_name(place: int) -> str:
 
 
 @crash.writer
+def remove_rows(context: PipelineContext, name: str) -> None:
+    context.landing.files.remove(f"{layout.VERIFY}/{name}")
+
+
 def remove_left_rows(context: PipelineContext) -> None:
     """Remove the rows that killed comparisons have left."""
     for name in context.landing.files.names(layout.VERIFY):
@@ -74,6 +75,6 @@ def remove_left_rows(context: PipelineContext) -> None:
         lease = take_lease(context, int(found["place"]) if found else 0)
         if lease is not None:
             try:
-                context.landing.files.remove(f"{layout.VERIFY}/{name}")
+                remove_rows(context, name)
             finally:
                 context.ledger.release_lease(lease)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, held_lease, now, open_context, owner, take_lease
+from redolake.context import Run, held_lease, now, owner, take_lease
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Lease, Ledger
 from redolake.ledger.entries import LeaseKind, lease_name
@@ -27,11 +27,11 @@ RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most th
 RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
 
 
-def take_apply_lease(context: PipelineContext) -> Lease:
+def take_apply_lease(context: Run) -> Lease:
     return take_lease(context, APPLY, LEASE_SECONDS)
 
 
-def apply_lease(context: PipelineContext) -> AbstractContextManager[Lease]:
+def apply_lease(context: Run) -> AbstractContextManager[Lease]:
     """Hold the apply lease for a short block of one process."""
     return held_lease(context, APPLY, LEASE_SECONDS)
 
@@ -40,12 +40,12 @@ def kind_of(spec: Spec) -> LeaseKind:
     return LOAD if isinstance(spec, SnapshotSpec) else APPLY
 
 
-def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
+def lease_of(context: Run, spec: Spec) -> Lease | None:
     """Return the lease the spec was written under; None for a spec that writes no live table."""
     return None if spec.lease is None else Lease(lease_name(kind_of(spec), context.name), owner(), spec.lease, now())
 
 
-def renew_lease(context: PipelineContext, spec: Spec) -> Lease:
+def renew_lease(context: Run, spec: Spec) -> Lease:
     """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
     lease = lease_of(context, spec)
     return (
@@ -76,6 +76,10 @@ class LeaseRenewer:
         self._ended.set()
         self._thread.join()
 
+    @property
+    def token(self) -> int:
+        return self._lease.token
+
     def renew_for(self, seconds: float) -> None:
         self._lease = self._ledger.renew(self._lease, seconds)
 
@@ -102,33 +106,46 @@ class LeaseRenewer:
 
 
 @contextmanager
-def receiver_lease(context: PipelineContext) -> Iterator[Callable[[], None]]:
-    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
-    lease = take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)
-    renewer = LeaseRenewer(context.ledger, lease, lambda: None)
+def renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
+    """Renew a lease while the block runs, and give it back. Another thread renews it, with a ledger of its own."""
+    renewer = LeaseRenewer(context.ledger.again(), lease, lambda: None)
     try:
-        yield renewer.check
+        yield renewer
     finally:
         renewer.end()
-        context.ledger.release_lease(lease)
+        with suppress(LedgerUnavailable):  # then it expires
+            context.ledger.release_lease(lease)
 
 
 @contextmanager
-def kept_lease(pipeline: Pipeline, spec: Spec, on_loss: Callable[[], None] = lambda: None) -> Iterator[Callable[[], None]]:
+def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
+    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
+    with renewed(context, take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)) as lease:
+        yield lease.check
+
+
+@contextmanager
+def apply_lease_renewed(pipeline: Pipeline) -> Iterator[LeaseRenewer]:
+    """Hold the apply lease, however long the block runs: its `check` raises once another writer has taken it."""
+    with Run(pipeline) as own, renewed(own, take_apply_lease(own)) as lease:
+        yield lease
+
+
+@contextmanager
+def kept_lease(context: Run, spec: Spec, on_loss: Callable[[], None] = lambda: None) -> Iterator[Callable[[], None]]:
     """Renew the spec's lease while the block runs. Yields a check that raises LeaseHeld once it is lost; the end does too.
 
     `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing and needs no lease.
     """
-    with open_context(pipeline) as context:
-        lease = lease_of(context, spec)
-        if lease is None or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
-            yield lambda: None
-            return
-        renewer = LeaseRenewer(context.ledger, lease, on_loss)
-        try:
-            yield renewer.check
-            renewer.end()
-            renewer.renew_for(LEASE_SECONDS)  # the next task may have to queue
-        finally:
-            renewer.end()
-            renewer.check()
+    lease = lease_of(context, spec)
+    if lease is None or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
+        yield lambda: None
+        return
+    renewer = LeaseRenewer(context.ledger.again(), lease, on_loss)
+    try:
+        yield renewer.check
+        renewer.end()
+        renewer.renew_for(LEASE_SECONDS)  # the next task may have to queue
+    finally:
+        renewer.end()
+        renewer.check()

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context, with_captured, with_recorded_tables
+from redolake.context import Run, step, with_captured, with_recorded_tables
 from redolake.errors import ConfigurationError, Finding
 from redolake.land.landing import Landing
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.ledger import reconcile_once
 from redolake.reconcile.table_versions import present_object_ids
 from redolake.reconcile.tables import capture_scn
 from redolake.records.captured import CapturedTables
@@ -26,14 +26,14 @@ log = logging.getLogger(__name__)
 NO_OBJECTS: Mapping[int, TableId] = {}
 
 
-def with_matched_tables(context: PipelineContext, oracle: Source, configured: Pipeline) -> PipelineContext:
-    """Return the context with the tables that the patterns of pipelines.yml match now, and record them where they have changed.
+def match_tables(context: Run, oracle: Source) -> None:
+    """Let the run's pipeline have the tables that its patterns match now, and record them where they have changed.
 
     Raises ConfigurationError if a pattern matches nothing and the pipeline has no tables yet.
     """
     pipeline = context.pipeline
     if not pipeline.patterns:
-        return context
+        return
     scn, listed = read_list(pipeline, oracle)
     objects = present_object_ids(context)
     while True:
@@ -47,10 +47,10 @@ def with_matched_tables(context: PipelineContext, oracle: Source, configured: Pi
         if context.landing.captured.write_captured(number, made):
             report_changes(pipeline, before, made)
             break
-    return replace(context, pipeline=with_captured(configured, made))
+    context.pipeline = with_captured(context.configured, made)
 
 
-def announced_tables(context: PipelineContext) -> tuple[str, ...]:
+def announced_tables(context: Run) -> tuple[str, ...]:
     """Return the tables that match a pattern, came later, and are not captured."""
     if not context.pipeline.patterns:
         return ()
@@ -58,15 +58,15 @@ def announced_tables(context: PipelineContext) -> tuple[str, ...]:
     return () if recorded is None else tuple(recorded.announced)
 
 
-def joined_tables(pipeline: Pipeline) -> list[str]:
+@step
+def joined_tables(context: Run) -> list[str]:
     """Return the tables that a pattern has added, whose redo is landed, and that have no contents yet."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        new = {entry.table for entry in context.ledger.tables("new")}
-        by_pattern = new & {table.id for table in context.pipeline.tables} - {table.id for table in pipeline.tables}
-        end = context.landing.chain_end()
-        newest = BEFORE_ALL if end is None else end.chain_position
-        return [str(table) for table in sorted(by_pattern) if capture_scn(context, table, newest) is not None]
+    reconcile_once(context)
+    new = {entry.table for entry in context.ledger.tables("new")}
+    by_pattern = new & {table.id for table in context.pipeline.tables} - {table.id for table in context.configured.tables}
+    end = context.landing.chain_end()
+    newest = BEFORE_ALL if end is None else end.chain_position
+    return [str(table) for table in sorted(by_pattern) if capture_scn(context, table, newest) is not None]
 
 
 def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTable, ...]]:

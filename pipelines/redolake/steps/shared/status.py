@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context, open_to_read
+from redolake.context import PipelineContext, Run, open_to_read, step
 from redolake.ledger import Loss, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
-from redolake.reconcile.ledger import landed_position, proven_position, reconcile_ledger
+from redolake.reconcile.ledger import landed_position, proven_position, reconcile_once
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
@@ -163,39 +163,43 @@ class WindowReport:
     ends_at: datetime | None = None
 
 
-def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
+@step
+def read_complete_to(context: Run) -> dict[str, int]:
     """Return the SCN that each table is complete to now, by OWNER.NAME. Tables without contents are left out."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
+    reconcile_once(context)
+    return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
 
 
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
-        reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
-        position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
-        landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
-        last = None if pruned is None else pruned.steps[-1]
-        return Status(
-            pipeline=pipeline.name,
-            landed_to_scn=None if landed is None else landed.end_scn - 1,
-            landed_to_at=None if landed is None else iso(landed.ends_at),
-            pruned_to_scn=None if last is None else last.scn,
-            pruned_at=None if last is None else last.at,
-            pruned_by=None if last is None else last.by,
-            windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
-            tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
-            lost=loss_status(reading.loss),
-            declared_gaps=open_gaps(context, reading),
-            dropped=read_open_drops(context),
-            open_transactions=reading.open_count,
-            announced=announced_tables(context),
-            gone=gone_tables(context),
-            lacks_ledger=position is None and proven_position(context) is not None,
-            streams=() if streams is None else streams.streams,
-            unproved_since_scn=None if streams is None else streams.unproved_since,
-            next_start_scn=None if position is None else int(position.scn),
-        )
+        return status_of(context)
+
+
+def status_of(context: Run) -> Status:
+    reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
+    position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
+    landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
+    last = None if pruned is None else pruned.steps[-1]
+    return Status(
+        pipeline=context.name,
+        landed_to_scn=None if landed is None else landed.end_scn - 1,
+        landed_to_at=None if landed is None else iso(landed.ends_at),
+        pruned_to_scn=None if last is None else last.scn,
+        pruned_at=None if last is None else last.at,
+        pruned_by=None if last is None else last.by,
+        windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
+        tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
+        lost=loss_status(reading.loss),
+        declared_gaps=open_gaps(context, reading),
+        dropped=read_open_drops(context),
+        open_transactions=reading.open_count,
+        announced=announced_tables(context),
+        gone=gone_tables(context),
+        lacks_ledger=position is None and proven_position(context) is not None,
+        streams=() if streams is None else streams.streams,
+        unproved_since_scn=None if streams is None else streams.unproved_since,
+        next_start_scn=None if position is None else int(position.scn),
+    )
 
 
 def read_streams(context: PipelineContext) -> StreamsFact | None:

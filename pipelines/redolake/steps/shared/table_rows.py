@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from redolake.config.mapping import of_column
-from redolake.context import PipelineContext, open_pipeline_source
+from redolake.context import Run
 from redolake.errors import ValueDoesNotFit
 from redolake.reconcile.chosen_columns import converted_columns, rules_of
 from redolake.reconcile.mappings import masked_columns
-from redolake.source import NO_ITEMS, WHOLE, ConnectParams, Part, Source, read_snapshot, require_unfiltered
+from redolake.source import NO_ITEMS, WHOLE, Part, Source, read_snapshot, require_unfiltered
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
@@ -21,8 +21,7 @@ T = TypeVar("T")
 
 
 def read_rows(
-    context: PipelineContext,
-    source: ConnectParams | None,
+    context: Run,
     oracle: Source,
     table: DictionaryTable,
     scn: Scn,
@@ -59,7 +58,7 @@ def read_rows(
     try:
         written = write(frames(oracle, texts))
     except ValueDoesNotFit:
-        with open_pipeline_source(pipeline, source, pipeline.source.container) as again:  # the other one stopped in an answer
+        with context.connect(pipeline.source.container) as again:  # the other one stopped in an answer
             written = write(frames(again, "all"))
             check_rows(context, again, table.in_oracle)
     else:
@@ -67,6 +66,6 @@ def read_rows(
     return written
 
 
-def check_rows(context: PipelineContext, oracle: Source, table: TableId) -> None:
+def check_rows(context: Run, oracle: Source, table: TableId) -> None:
     read_same_container(context, oracle)
     require_unfiltered(oracle, table, context.pipeline.source.container)

@@ -6,11 +6,10 @@ Only the plan decides which log is awaited. This module checks whether to plan a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from redolake.config import Pipeline, WindowLimits
-from redolake.context import Report, pipeline_params
+from redolake.config import WindowLimits
+from redolake.context import Run, pipeline_params
 from redolake.errors import LogOverdue, SourceUnavailable
 from redolake.host.pauses import growing_pauses
 from redolake.source import ConnectParams, RetryRule, Source, open_source, read_current_scn, read_redo_facts
@@ -65,19 +64,17 @@ def is_source_back(source: ConnectParams) -> bool:
     return True
 
 
-def await_log(
-    pipeline: Pipeline, awaited: AwaitedLog, source: ConnectParams | None, report: Report, retried: Callable[..., bool]
-) -> None:
+def await_log(run: Run, awaited: AwaitedLog) -> None:
     """Block until the log is there, without limit. Report that it is overdue each time the deadline passes."""
-    params = source or pipeline_params(pipeline)
+    pipeline, params = run.pipeline, run.source or pipeline_params(run.pipeline)
     began = reported = time.monotonic()
-    report(f"waiting for {awaited}")
+    run.report(f"waiting for {awaited}")
     for pause in growing_pauses(pipeline.wait_max_pause_seconds):
-        if not retried(lambda: is_still_awaited(awaited, params)):
+        if not run.retried(lambda _: is_still_awaited(awaited, params)):
             return
         if time.monotonic() - reported >= pipeline.wait_max_minutes * 60:
             reported = time.monotonic()
-            report(str(log_overdue(awaited, (reported - began) / 60)))
+            run.report(str(log_overdue(awaited, (reported - began) / 60)))
         time.sleep(pause)
 
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from redolake.apply.spark.quoting import text_literal
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, open_to_read
+from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_session import spark_when_needed
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
 from redolake.values.table import TableId

@@ -7,18 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from redolake.config import Pipeline
-from redolake.context import (
-    PipelineContext,
-    now,
-    open_context,
-    open_pipeline_source,
-)
+from redolake.context import Run, now, step
 from redolake.errors import ConfigurationError, Finding, SnapshotTooEarly, Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.reconcile.chosen_columns import chosen_columns
 from redolake.reconcile.lake_place import check_landing
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.ledger import reconcile_once
 from redolake.reconcile.snapshot_start import (
     chain_epoch,
     check_captured,
@@ -31,7 +26,6 @@ from redolake.records.handover import FirstPosition
 from redolake.records.shown_facts import SnapshotFact
 from redolake.source import (
     FORM_PARAMETERS,
-    ConnectParams,
     Handover,
     Source,
     first_window_start,
@@ -43,7 +37,7 @@ from redolake.source import (
 )
 from redolake.steps.checks.doctor import source_findings
 from redolake.steps.shared.folders import refused_folders
-from redolake.steps.shared.matched_tables import with_matched_tables
+from redolake.steps.shared.matched_tables import match_tables
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.same_container import read_same_container
@@ -92,10 +86,10 @@ class BegunSnapshot:
         return tuple(ReadShare(self.scn_of(t), (t,), n, of) for t, of in workers.items() for n in range(of))
 
 
+@step
 @crash.writer
 def begin_snapshot(
-    pipeline: Pipeline,
-    source: ConnectParams | None = None,
+    context: Run,
     tables: Sequence[str] | None = None,
     *,
     replace: bool = False,
@@ -105,52 +99,50 @@ def begin_snapshot(
     """Choose the SCN and record where redo must be read from. Default: the tables without contents, and those of them that
     cannot be captured are held. With `only_held`, named tables that are not held any more are left out. A snapshot in chunks
     that was begun before is continued, unless it is to `restart`. Raises ConfigurationError if a named table has errors."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        if context.ledger.position() is None:
-            check_landing(context)  # before whose the tables in the lake are: it says why
-        if only_held:
-            still = {str(entry.table) for entry in context.ledger.tables("held")}
-            tables = [table for table in tables or () if table in still]
-            if not tables:
-                return BegunSnapshot(0, (), replace)
-        if pipeline.patterns and (pipeline.source.connection is not None or tables):
-            with open_pipeline_source(pipeline, source) as oracle:
-                context = with_matched_tables(context, oracle, pipeline)
-            pipeline = context.pipeline
-        chosen = choose(context, tables, replace)
-        if not chosen:
+    reconcile_once(context)
+    if context.ledger.position() is None:
+        check_landing(context)  # before whose the tables in the lake are: it says why
+    if only_held:
+        still = {str(entry.table) for entry in context.ledger.tables("held")}
+        tables = [table for table in tables or () if table in still]
+        if not tables:
             return BegunSnapshot(0, (), replace)
-        begun_before = unfinished_snapshots(context, chosen, restart=restart)
-        chosen = tuple(table for table in chosen if table not in begun_before)
+    if context.pipeline.patterns and (context.pipeline.source.connection is not None or tables):
+        with context.oracle() as oracle:
+            match_tables(context, oracle)
+    chosen = choose(context, tables, replace)
+    if not chosen:
+        return BegunSnapshot(0, (), replace)
+    begun_before = unfinished_snapshots(context, chosen, restart=restart)
+    chosen = tuple(table for table in chosen if table not in begun_before)
+    if not chosen:
+        return begun_snapshot(context, max(begun_before.values()), (), replace, begun_before)
+    with context.oracle() as oracle:
+        refused = check_source(context.pipeline, oracle, chosen)
+        for table, finding in refused_folders(context, chosen, replaces=replace).items():
+            refused.setdefault(table, []).append(finding)
+        if refused and (tables or (len(refused) == len(chosen) and context.ledger.position() is None)):
+            raise ConfigurationError([finding for findings in refused.values() for finding in findings])
+        chosen = tuple(table for table in chosen if table not in refused)
         if not chosen:
-            return begun_snapshot(context, max(begun_before.values()), (), replace, begun_before)
-        with open_pipeline_source(pipeline, source) as oracle:
-            refused = check_source(context.pipeline, oracle, chosen)
-            for table, finding in refused_folders(context, chosen, replaces=replace).items():
-                refused.setdefault(table, []).append(finding)
-            if refused and (tables or (len(refused) == len(chosen) and context.ledger.position() is None)):
-                raise ConfigurationError([finding for findings in refused.values() for finding in findings])
-            chosen = tuple(table for table in chosen if table not in refused)
-            if not chosen:
-                held = hold_refused(context, refused)
-                return begun_snapshot(context, max(begun_before.values(), default=0), (), replace, begun_before, held)
-            at, handover, dictionary = read_beginning(context, oracle, chosen)
             held = hold_refused(context, refused)
-            epoch = chain_epoch(context)
-            check_followed(context, read_redo_facts(oracle))
-            since = check_captured(context, chosen, handover.start_scn)
-            scn = int(handover.snapshot_scn)
-            for table in dictionary:
-                check_unread(context, table, scn, epoch)
-            plan_chunks(context, oracle, tuple(dictionary.values()), scn)
-        with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
-            list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
-        record_snapshot(context, chosen, SnapshotFact("chosen", scn, scn_at=at))
-        return begun_snapshot(context, scn, chosen, replace, begun_before, held, at)
+            return begun_snapshot(context, max(begun_before.values(), default=0), (), replace, begun_before, held)
+        at, handover, dictionary = read_beginning(context, oracle, chosen)
+        held = hold_refused(context, refused)
+        epoch = chain_epoch(context)
+        check_followed(context, read_redo_facts(oracle))
+        since = check_captured(context, chosen, handover.start_scn)
+        scn = int(handover.snapshot_scn)
+        for table in dictionary:
+            check_unread(context, table, scn, epoch)
+        plan_chunks(context, oracle, tuple(dictionary.values()), scn)
+    with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
+        list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
+    record_snapshot(context, chosen, SnapshotFact("chosen", scn, scn_at=at))
+    return begun_snapshot(context, scn, chosen, replace, begun_before, held, at)
 
 
-def unfinished_snapshots(context: PipelineContext, chosen: Sequence[TableId], *, restart: bool) -> dict[TableId, int]:
+def unfinished_snapshots(context: Run, chosen: Sequence[TableId], *, restart: bool) -> dict[TableId, int]:
     """Return the SCNs of snapshots in chunks that can be continued. With `restart` they are given up."""
     if context.ledger.position() is None:
         return {}
@@ -163,7 +155,7 @@ def unfinished_snapshots(context: PipelineContext, chosen: Sequence[TableId], *,
 
 
 def begun_snapshot(
-    context: PipelineContext,
+    context: Run,
     scn: int,
     chosen: Sequence[TableId],
     replace: bool,
@@ -185,7 +177,7 @@ def begun_snapshot(
 
 
 def read_beginning(
-    context: PipelineContext, oracle: Source, chosen: Sequence[TableId]
+    context: Run, oracle: Source, chosen: Sequence[TableId]
 ) -> tuple[str, Handover, Mapping[TableId, DictionaryTable]]:
     """Return the time, the SCN of then with the start of the oldest transaction open at it, and the dictionary of that SCN. The
     first snapshot also sets where mining begins."""
@@ -211,14 +203,14 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
     return {table: found for table, found in by_table.items() if found}
 
 
-def lacking_contents(pipeline: Pipeline) -> list[str]:
+@step
+def lacking_contents(context: Run) -> list[str]:
     """Return the tables that a later snapshot must read; none before the first one."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        return [] if context.ledger.position() is None else list(map(str, choose(context, None, replace=False)))
+    reconcile_once(context)
+    return [] if context.ledger.position() is None else list(map(str, choose(context, None, replace=False)))
 
 
-def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
+def choose(context: Run, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
     entries = {entry.table: entry for entry in context.ledger.tables()}
     states = {table: entry.state for table, entry in entries.items()}
     with_contents = {table for table, entry in entries.items() if entry.complete_to_scn is not None}
@@ -233,7 +225,7 @@ def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool
 
 
 @crash.writer
-def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover, container: ContainerIdentity | None) -> None:
+def start_pipeline(context: Run, oracle: Source, handover: Handover, container: ContainerIdentity | None) -> None:
     """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
     if context.ledger.position() is not None:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from redolake.context import PipelineContext, open_pipeline_source
+from redolake.context import PipelineContext
 from redolake.errors import (
     ChunksNeedOneScn,
     RedolakeError,
@@ -21,7 +21,7 @@ from redolake.source import (
     read_redo_facts,
 )
 from redolake.steps.snapshots.read_task import ReadTask
-from redolake.values.delivery import allows_several_scns, deliveries_of
+from redolake.values.delivery import deliveries_of, is_named_in_redo
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.mapping import computes_key
 
@@ -51,7 +51,7 @@ def check_several_scns(context: PipelineContext, task: ReadTask, found: Dictiona
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, None, policy, choice)
     mapping = with_mapping(context.pipeline, version, has_key=False).mapping
-    if computes_key(mapping, version.key) or not allows_several_scns(deliveries_of((version,))):
+    if computes_key(mapping, version.key) or not is_named_in_redo(deliveries_of((version,))):
         raise ChunksNeedOneScn(
             f"the table was to be read AS OF SCN {task.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
             "equal: it has no key, its key may be NULL or an expression computes it, or its rows or large objects are read "
@@ -66,7 +66,7 @@ def check_several_scns(context: PipelineContext, task: ReadTask, found: Dictiona
 def choose_scn(context: PipelineContext, task: ReadTask, found: DictionaryTable) -> int:
     """Return the current SCN, at which the table is still as it was when the snapshot began."""
     table, pipeline = task.table, context.pipeline
-    with open_pipeline_source(pipeline, task.source) as oracle:
+    with context.connect() as oracle:
         check_followed(context, read_redo_facts(oracle))
         handover, tables = read_handover_and_tables(oracle, [table], pipeline.source.container, pipeline.renamed)
         present = chosen_columns(pipeline, tables).get(table)

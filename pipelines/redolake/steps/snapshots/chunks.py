@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from redolake.context import PipelineContext, now, open_context, open_pipeline_source
+from redolake.context import Run, now
 from redolake.errors import (
     ChunksNeedOneScn,
     RedolakeError,
@@ -75,7 +75,7 @@ class ChunkReading:
         with self.lock:
             self.rows += rows
             ahead = self.task.seconds_ahead(self.rows, self.begun_at)
-            self.task.report(Progress("", f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
+            self.task.run.report(Progress("", f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
         if ahead > 0:
             self.stopped.wait(ahead)
 
@@ -88,7 +88,7 @@ class ChunkReading:
                 f"{self.task.table}: chunk {self.done} of {found.chunks}, {chunk.rows} rows AS OF SCN {chunk.scn}; "
                 f"{size(found.bytes_read)} of {size(found.bytes)}{left}"
             )
-            self.task.report(Progress(line, f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
+            self.task.run.report(Progress(line, f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
 
     def progress(self, read: Collection[int]) -> SnapshotFact:
         """Return how far the table is; the time left is what this process has taken for each byte so far."""
@@ -104,18 +104,16 @@ class ChunkReading:
 def read_chunks(task: ReadTask) -> SnapshotManifest | None:
     """Read the worker's share of the chunks that nobody has read yet. Return the snapshot's manifest once all chunks are read;
     None while others read the rest."""
-    table, scn, worker = task.table, task.scn, task.worker
-    with open_context(task.pipeline) as context:
-        plan = context.landing.chunks.plan(table, scn)
-        assert plan is not None, "the caller has seen it"
-        there = context.landing.chunks.read(table, scn)
-        own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
-        missing = [chunk for chunk in own if not context.landing.chunks.is_whole(table, scn, chunk.number)]
+    table, scn, worker, chunks = task.table, task.scn, task.worker, task.run.landing.chunks
+    plan = chunks.plan(table, scn)
+    assert plan is not None, "the caller has seen it"
+    there = chunks.read(table, scn)
+    own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
+    missing = [chunk for chunk in own if not chunks.is_whole(table, scn, chunk.number)]
     if missing:
-        sessions = task.pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
+        sessions = task.run.pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
         read_side_by_side(ChunkReading(task, plan, done=len(there)), missing, sessions)
-    with open_context(task.pipeline) as context:
-        return publish_if_complete(context, table, scn, plan)
+    return publish_if_complete(task.run, table, scn, plan)
 
 
 def read_side_by_side(reading: ChunkReading, missing: Sequence[Chunk], sessions: int) -> None:
@@ -140,11 +138,10 @@ def read_side_by_side(reading: ChunkReading, missing: Sequence[Chunk], sessions:
 
 def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> None:
     """Read chunks one after the other, with one session."""
-    pipeline = reading.task.pipeline
-    with open_context(pipeline) as context:
+    with reading.task.run.fork() as context:
         found = context.landing.snapshots.dictionary(reading.task.table, reading.task.scn)
         assert found is not None, "a plan is published with the dictionary"
-        with open_pipeline_source(pipeline, reading.task.source, pipeline.source.container) as oracle:
+        with context.oracle(context.pipeline.source.container) as oracle:
             while (chunk := take()) is not None:
                 check_may_read(context, reading)
                 if not context.landing.chunks.is_whole(
@@ -154,7 +151,7 @@ def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> 
                     reading.finish(done, record_chunks(context, reading, chunk))
 
 
-def record_chunks(context: PipelineContext, reading: ChunkReading, chunk: Chunk) -> SnapshotFact:
+def record_chunks(context: Run, reading: ChunkReading, chunk: Chunk) -> SnapshotFact:
     """Record for the page how far the table is, and return it."""
     with reading.lock:
         reading.bytes_read += chunk.bytes
@@ -163,21 +160,19 @@ def record_chunks(context: PipelineContext, reading: ChunkReading, chunk: Chunk)
     return found
 
 
-def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
+def check_may_read(context: Run, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
     table, was_told = reading.task.table, False
     while not reading.is_over and (paused := pause_now(context, table, now())) is not None:
         if paused.by_person or not reading.task.waits:
             raise SnapshotPaused(f"{paused.what}; what was read stays", cure=paused.cure, table=table)
         if not was_told:
-            reading.task.report(f"{table}: {paused.what}: waiting for them")
+            reading.task.run.report(f"{table}: {paused.what}: waiting for them")
             was_told = True
         reading.stopped.wait(LOOK_SECONDS)
 
 
-def read_chunk(
-    context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk
-) -> ChunkManifest:
+def read_chunk(context: Run, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk) -> ChunkManifest:
     """Read a chunk AS OF the snapshot's SCN, or the newest SCN that others had to choose, or one that is chosen now."""
     scn = newest_scn(context, reading.task)
     for attempt in range(MORE_SCNS + 1):
@@ -216,7 +211,7 @@ def undo_too_short(table: TableId, chunk: Chunk, scn: int, error: RedolakeError)
 
 
 def read_chunk_as_of(
-    context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
+    context: Run, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
 ) -> ChunkManifest:
     table, plan, started = reading.task.table, reading.plan, time.monotonic()
     part = part_of_filter(context, plan, found, part_for(chunk, plan.by, plan.column, plan.type))
@@ -230,7 +225,7 @@ def read_chunk_as_of(
     def write(answers: Iterator[Any]) -> WrittenFile:
         return context.landing.chunks.write_rows(table, reading.task.scn, count(answers), token)
 
-    file = read_rows(context, reading.task.source, oracle, found, Scn(scn), by_rowid, write, part)
+    file = read_rows(context, oracle, found, Scn(scn), by_rowid, write, part)
     seconds = round(time.monotonic() - started, 3)
     done = ChunkManifest(str(table), chunk.number, scn, file.rows, file.name, file.digest, seconds)
     published = context.landing.chunks.publish(table, reading.task.scn, done)
@@ -239,7 +234,7 @@ def read_chunk_as_of(
     return published
 
 
-def part_of_filter(context: PipelineContext, plan: ChunkPlan, found: DictionaryTable, part: Part) -> Part:
+def part_of_filter(context: Run, plan: ChunkPlan, found: DictionaryTable, part: Part) -> Part:
     """Return the rows of a chunk that are read: by the filter that all chunks of the plan have."""
     pushed = pushed_for(context.pipeline, found) if plan.filter else None
     if plan.filter and (pushed is None or pushed.record != plan.filter):
@@ -247,7 +242,7 @@ def part_of_filter(context: PipelineContext, plan: ChunkPlan, found: DictionaryT
     return part if pushed is None else pushed.within(part)
 
 
-def publish_if_complete(context: PipelineContext, table: TableId, scn: int, plan: ChunkPlan) -> SnapshotManifest | None:
+def publish_if_complete(context: Run, table: TableId, scn: int, plan: ChunkPlan) -> SnapshotManifest | None:
     """Publish the snapshot once each chunk is read; return None while one is missing."""
     chunks = context.landing.chunks.read(table, scn)
     if len(chunks) < len(plan.chunks):

@@ -6,14 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from redolake.config import Pipeline
-from redolake.context import (
-    PipelineContext,
-    open_context,
-    read_result,
-    read_spec,
-    take_lease,
-)
+from redolake.context import Run, read_result, read_spec, step, take_lease
 from redolake.errors import TableHeld, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -21,7 +14,7 @@ from redolake.ledger import Lease
 from redolake.ledger.states import TableState
 from redolake.reconcile.batches import beyond, is_loaded, load_name
 from redolake.reconcile.lake_place import lake_place
-from redolake.reconcile.ledger import proven_position, reconcile_ledger
+from redolake.reconcile.ledger import proven_position, reconcile_once
 from redolake.reconcile.lost_masks import check_masks
 from redolake.reconcile.mappings import with_mapping
 from redolake.reconcile.pushed_filter import pushed_for, read_by_another_filter
@@ -55,17 +48,17 @@ class LoadedSnapshot:
     tables: tuple[TableSnapshot, ...]
 
 
-def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, replace: bool = False) -> str:
+@step
+def prepare_snapshot_load(context: Run, reads: Mapping[str, int], *, replace: bool = False) -> str:
     """Write the spec that loads tables, each with the SCN that it was read at, into Delta. Return its location."""
-    with open_context(pipeline) as context:
-        lease = take_lease(context, LOAD, LEASE_SECONDS)
-        with apply_lease(context):  # no batch is under way; those that begin later leave these tables alone
-            return write_load(context, lease, reads, replace=replace)
+    lease = take_lease(context, LOAD, LEASE_SECONDS)
+    with apply_lease(context):  # no batch is under way; those that begin later leave these tables alone
+        return write_load(context, lease, reads, replace=replace)
 
 
 @crash.writer
-def write_load(context: PipelineContext, lease: Lease, reads: Mapping[str, int], *, replace: bool) -> str:
-    reconcile_ledger(context)
+def write_load(context: Run, lease: Lease, reads: Mapping[str, int], *, replace: bool) -> str:
+    reconcile_once(context)
     position = proven_position(context)
     assert position is not None, "snapshot_begin has set it"
     chosen = {TableId.parse(table): scn for table, scn in reads.items()}
@@ -96,25 +89,23 @@ def write_load(context: PipelineContext, lease: Lease, reads: Mapping[str, int],
     return context.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
-def was_loaded_by_others(context: PipelineContext, table: TableId, scn: int) -> bool:
+def was_loaded_by_others(context: Run, table: TableId, scn: int) -> bool:
     """Return whether another process that read chunks of the same snapshot has loaded it meanwhile."""
     return context.landing.chunks.plan(table, scn) is not None and is_loaded(context, table, scn)
 
 
-def digests_of(context: PipelineContext, task: SnapshotTask) -> dict[str, FileDigest]:
+def digests_of(context: Run, task: SnapshotTask) -> dict[str, FileDigest]:
     there = context.landing.snapshots.manifest(task.table, task.scn)
     return {} if there is None else context.landing.snapshots.digests_of(task.table, task.scn, there)
 
 
-def states_before_load(context: PipelineContext, table: TableId) -> tuple[TableState, ...]:
+def states_before_load(context: Run, table: TableId) -> tuple[TableState, ...]:
     """Return the states a load may start from. `begin_snapshot` lets `held` and `live` tables through only with `replace`."""
     entry = context.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
 
 
-def load_task(
-    context: PipelineContext, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]
-) -> SnapshotTask:
+def load_task(context: Run, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]) -> SnapshotTask:
     there = context.landing.snapshots.manifest(table, scn)
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
@@ -149,45 +140,43 @@ def load_task(
     )
 
 
-def check_filter(context: PipelineContext, there: SnapshotManifest, found: DictionaryTable) -> None:
+def check_filter(context: Run, there: SnapshotManifest, found: DictionaryTable) -> None:
     """Raise SchemaConflict for rows that Oracle chose by another filter: others that the lake shall have were not read."""
     pushed = pushed_for(context.pipeline, found) if there.filter else None
     if there.filter and (pushed is None or pushed.record != there.filter):
         raise read_by_another_filter(found.table, there.scn)
 
 
-def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
+@step
+def record_snapshot_load(context: Run, batch: str) -> LoadedSnapshot:
     """Make the loaded tables live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
-    with open_context(pipeline) as context:
-        spec = read_spec(context, batch)
-        result = decode(SnapshotResult, read_result(context, spec), spec.manifest)
-        lease = renew_lease(context, spec)
-        reconcile_ledger(context)
-        failed = []
-        tasks = {task.table: task for task in spec.tables if isinstance(task, SnapshotTask)}
-        for loaded in result.tables:
-            if loaded.state == "held":
-                context.ledger.hold(loaded.table, dict(loaded.error or {}))
-                failed.append(finding_of(loaded.table, loaded.error))
-                continue
-            # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
-            task, entry = tasks[loaded.table], context.ledger.table(loaded.table)
-            record_snapshot(
-                context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows, nulled=sum(loaded.nulled.values()))
-            )
-            record_open_keys(context, loaded.table, 0)  # what was in quarantine is of the contents before
-            if entry is not None and entry.state == "live" and entry.snapshot_scn == task.scn:
-                continue  # a batch that was prepared meanwhile has found the load, and may have gone on from it
-            restart_versions(context, task.version, lease)
-            incarnation = incarnation_of(task.app_id)
-            context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation, loaded.delta_version)
-            context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
-        record_load(context, layout.name_of(spec.manifest))
-        context.ledger.release_lease(lease)
-        if failed:
-            raise TableHeld(failed)
-        scns = ((loaded, tasks[loaded.table].scn) for loaded in result.tables)
-        found = (
-            TableSnapshot(str(t.table), scn, t.rows, snapshot_time(context, t.table, scn), nulled=t.nulled) for t, scn in scns
+    spec = read_spec(context, batch)
+    result = decode(SnapshotResult, read_result(context, spec), spec.manifest)
+    lease = renew_lease(context, spec)
+    reconcile_once(context)
+    failed = []
+    tasks = {task.table: task for task in spec.tables if isinstance(task, SnapshotTask)}
+    for loaded in result.tables:
+        if loaded.state == "held":
+            context.ledger.hold(loaded.table, dict(loaded.error or {}))
+            failed.append(finding_of(loaded.table, loaded.error))
+            continue
+        # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
+        task, entry = tasks[loaded.table], context.ledger.table(loaded.table)
+        record_snapshot(
+            context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows, nulled=sum(loaded.nulled.values()))
         )
-        return LoadedSnapshot(result.scn, tuple(found))
+        record_open_keys(context, loaded.table, 0)  # what was in quarantine is of the contents before
+        if entry is not None and entry.state == "live" and entry.snapshot_scn == task.scn:
+            continue  # a batch that was prepared meanwhile has found the load, and may have gone on from it
+        restart_versions(context, task.version, lease)
+        incarnation = incarnation_of(task.app_id)
+        context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation, loaded.delta_version)
+        context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
+    record_load(context, layout.name_of(spec.manifest))
+    context.ledger.release_lease(lease)
+    if failed:
+        raise TableHeld(failed)
+    scns = ((loaded, tasks[loaded.table].scn) for loaded in result.tables)
+    found = (TableSnapshot(str(t.table), scn, t.rows, snapshot_time(context, t.table, scn), nulled=t.nulled) for t, scn in scns)
+    return LoadedSnapshot(result.scn, tuple(found))

@@ -10,14 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import (
-    PipelineContext,
-    Report,
-    open_context,
-    open_pipeline_source,
-    silent,
-)
+from redolake.context import Run, step
 from redolake.errors import ChunksNeedOneScn, RedolakeError, Terminal
 from redolake.host.progress import count_rows
 from redolake.land.parquet import WrittenFile
@@ -26,7 +19,6 @@ from redolake.records.shown_facts import SnapshotFact
 from redolake.records.snapshots import SnapshotManifest
 from redolake.source import (
     WHOLE,
-    ConnectParams,
     counted_rows,
 )
 from redolake.steps.shared.scn_times import snapshot_time
@@ -59,12 +51,11 @@ class TableSnapshot:
     nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column; known once it is loaded
 
 
+@step
 def read_snapshot_table(
-    pipeline: Pipeline,
-    source: ConnectParams | None,
+    context: Run,
     scn: int,
     table: str,
-    report: Report = silent,
     *,
     by_itself: bool = False,
     worker: tuple[int, int] = (0, 1),
@@ -78,7 +69,7 @@ def read_snapshot_table(
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
     """
-    task = ReadTask(pipeline, source, TableId.parse(table), scn, report, Worker(*worker), by_itself, waits, stop)
+    task = ReadTask(context, TableId.parse(table), scn, Worker(*worker), by_itself, waits, stop)
     for _ in range(MORE_READS):
         try:
             return read_table_as_of(task)
@@ -88,54 +79,48 @@ def read_snapshot_table(
             log.warning(
                 "%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, task.scn, error.what
             )
-            give_up_chunks(pipeline, task.table, task.scn, error.what)
-        scn = begin_snapshot(pipeline, source, [table], replace=True).scn_of(table)
+            if context.landing.chunks.plan(task.table, task.scn) is not None:
+                context.landing.chunks.give_up(task.table, task.scn, error.what)
+        scn = begin_snapshot(context, [table], replace=True).scn_of(table)
         task = replace(task, scn=scn, worker=EVERYTHING)  # the other workers may have ended with their shares of the older one
     return read_table_as_of(task)
 
 
-def give_up_chunks(pipeline: Pipeline, table: TableId, scn: int, because: str) -> None:
-    with open_context(pipeline) as context:
-        if context.landing.chunks.plan(table, scn) is not None:
-            context.landing.chunks.give_up(table, scn, because)
-
-
 def read_table_as_of(task: ReadTask) -> TableSnapshot:
-    table, scn = task.table, task.scn
-    with open_context(task.pipeline) as context:
-        there = context.landing.snapshots.whole(table, scn)
-        plan = context.landing.chunks.plan(table, scn)
-        if there is None and plan is None:
-            there = read_in_one_piece(context, task)
-        elif there is None:
-            assert plan is not None
-            done = len(context.landing.chunks.numbers(table, scn))
-            record_snapshot(context, [table], SnapshotFact("reading", scn, chunks=len(plan.chunks), chunks_read=done))
-            there = read_chunks(task)
-            if there is None:  # others read the rest
-                return TableSnapshot(str(table), scn, 0, snapshot_time(context, table, scn), complete=False)
-            record_snapshot(context, [table], SnapshotFact("read", scn, there.row_count))
-        return TableSnapshot(str(table), scn, there.row_count, snapshot_time(context, table, scn))
+    context, table, scn = task.run, task.table, task.scn
+    there = context.landing.snapshots.whole(table, scn)
+    plan = context.landing.chunks.plan(table, scn)
+    if there is None and plan is None:
+        there = read_in_one_piece(task)
+    elif there is None:
+        assert plan is not None
+        done = len(context.landing.chunks.numbers(table, scn))
+        record_snapshot(context, [table], SnapshotFact("reading", scn, chunks=len(plan.chunks), chunks_read=done))
+        there = read_chunks(task)
+        if there is None:  # others read the rest
+            return TableSnapshot(str(table), scn, 0, snapshot_time(context, table, scn), complete=False)
+        record_snapshot(context, [table], SnapshotFact("read", scn, there.row_count))
+    return TableSnapshot(str(table), scn, there.row_count, snapshot_time(context, table, scn))
 
 
-def read_in_one_piece(context: PipelineContext, task: ReadTask) -> SnapshotManifest:
-    pipeline, table, scn = context.pipeline, task.table, task.scn
+def read_in_one_piece(task: ReadTask) -> SnapshotManifest:
+    context, pipeline, table, scn = task.run, task.run.pipeline, task.table, task.scn
     found, started = dictionary_of(context, table, scn), time.monotonic()
     expected = expected_rows(context, table)  # before this snapshot is recorded in place of the last one
     record_snapshot(context, [table], SnapshotFact("reading", scn))
-    with open_pipeline_source(pipeline, task.source, pipeline.source.container) as oracle:
+    with context.oracle(pipeline.source.container) as oracle:
         if expected is None:
             expected = counted_rows(oracle, table, pipeline.source.container)
         by_rowid, token = pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
         def write(answers: Iterator[Any]) -> WrittenFile:
-            counted = count_rows(limit_rate(answers, task), f"rows of {table}", task.report, expected)
+            counted = count_rows(limit_rate(answers, task), f"rows of {table}", context.report, expected)
             return context.landing.snapshots.write_rows(table, scn, counted, token=token)
 
         chosen = within_limit(context, table, write) if task.by_itself else write
         pushed = pushed_for(pipeline, found)
         parts = [] if pushed is None else [pushed.within(WHOLE)]
-        file = read_rows(context, task.source, oracle, found, Scn(scn), by_rowid, chosen, *parts)
+        file = read_rows(context, oracle, found, Scn(scn), by_rowid, chosen, *parts)
     record = "" if pushed is None else pushed.record
     there = context.landing.snapshots.publish_manifest(table, scn, [file], filter=record)
     record_snapshot(context, [table], SnapshotFact("read", scn, there.row_count, round(time.monotonic() - started, 3)))
@@ -151,7 +136,7 @@ def limit_rate(answers: Iterator[Any], task: ReadTask) -> Iterator[Any]:
         stop.wait(task.seconds_ahead(rows, begun_at))
 
 
-def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> DictionaryTable:
+def dictionary_of(context: Run, table: TableId, scn: int) -> DictionaryTable:
     found = context.landing.snapshots.dictionary(table, scn)
     if found is None:
         raise Terminal("no snapshot was begun at this SCN", cure="clear the begin task", table=table, scn=scn)

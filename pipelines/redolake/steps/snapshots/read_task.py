@@ -6,11 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from redolake.config import Pipeline
-from redolake.context import Report
-from redolake.source import (
-    ConnectParams,
-)
+from redolake.context import Run
 from redolake.values.chunks import Chunk
 from redolake.values.table import TableId
 
@@ -37,11 +33,9 @@ class ReadTask:
     begin. Once `stop` is set, no further chunk is read.
     """
 
-    pipeline: Pipeline
-    source: ConnectParams | None
+    run: Run
     table: TableId
     scn: int
-    report: Report
     worker: Worker = EVERYTHING
     by_itself: bool = False
     waits: bool = True
@@ -49,5 +43,5 @@ class ReadTask:
 
     def seconds_ahead(self, rows: int, begun_at: float) -> float:
         """Return how long to wait where so many rows came faster than `rows_per_second`."""
-        most = self.pipeline.snapshot_settings(self.table).rows_per_second
+        most = self.run.pipeline.snapshot_settings(self.table).rows_per_second
         return 0.0 if most is None else max(0.0, rows / most - (time.monotonic() - begun_at))

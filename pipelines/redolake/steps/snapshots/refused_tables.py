@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run, step
 from redolake.errors import Finding, NotCapturable, RedolakeError
 from redolake.steps.apply.batch import finding_of
 from redolake.values.table import TableId
 
 
-def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Finding]]) -> tuple[Finding, ...]:
+def hold_refused(context: Run, refused: Mapping[TableId, Sequence[Finding]]) -> tuple[Finding, ...]:
     """Hold tables that cannot be captured, and return why. Their redo is landed like that of others, so that a snapshot can
     follow as soon as they are cured."""
     position = context.ledger.position()
@@ -26,13 +25,12 @@ def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Fi
     return tuple(held)
 
 
-def hold_unread(pipeline: Pipeline, table: str, error: RedolakeError) -> Finding:
+def hold_unread(context: Run, table: str, error: RedolakeError) -> Finding:
     """Hold a table whose first contents could not be read, and return why. A table that has contents keeps them."""
     wanted = TableId.parse(table)
-    with open_context(pipeline) as context:
-        entry = context.ledger.table(wanted)
-        if entry is not None and entry.complete_to_scn is None:
-            context.ledger.hold(wanted, error.as_dict())
+    entry = context.ledger.table(wanted)
+    if entry is not None and entry.complete_to_scn is None:
+        context.ledger.hold(wanted, error.as_dict())
     return finding_of(wanted, error.as_dict())
 
 
@@ -42,8 +40,8 @@ def detail(table: TableId, finding: Finding) -> str:
     return f"{column}: {finding.what}" if column else finding.what
 
 
-def capturable_tables(pipeline: Pipeline) -> list[str]:
+@step
+def capturable_tables(context: Run) -> list[str]:
     """Return the configured tables without those that are held and never had contents: they cannot be captured yet."""
-    with open_context(pipeline) as context:
-        held = {entry.table for entry in context.ledger.tables("held") if entry.held_without_contents}
-        return [str(table.id) for table in context.pipeline.tables if table.id not in held]
+    held = {entry.table for entry in context.ledger.tables("held") if entry.held_without_contents}
+    return [str(table.id) for table in context.pipeline.tables if table.id not in held]

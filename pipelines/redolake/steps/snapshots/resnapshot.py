@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
-from redolake.config import Pipeline
-from redolake.context import PipelineContext, now, open_context
+from redolake.context import Run, now, step
 from redolake.errors import SnapshotTooLarge
 from redolake.host import crash
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import approvals, record_approval
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.ledger import reconcile_once
 from redolake.reconcile.resnapshot_policy import Obstacle, answer, obstacle, restate, too_large
 from redolake.reconcile.snapshot_pauses import pause_now, reads_chunks
 from redolake.values.table import TableId
@@ -30,36 +29,36 @@ DECLARED = "pipelines.yml"
 LONGEST_REASON = 200
 
 
+@step
 @crash.writer
-def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[str, ...]:
+def begin_resnapshots(context: Run, at: datetime | None = None) -> tuple[str, ...]:
     """Return the held tables to read again now, and record an attempt for each. Where a limit forbids it for good, the error of
     the table says which."""
-    if not pipeline.may_resnapshot or pipeline.source.connection is None:
+    if not context.pipeline.may_resnapshot or context.pipeline.source.connection is None:
         return ()
     at = at or now()
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        held = [(entry, policy) for entry in context.ledger.tables("held") if (policy := answer(context, entry)) is not None]
-        found = []
-        for entry, policy in held:
-            if is_due(context, entry, at):
-                reason = str((entry.error or {}).get("what", ""))[:LONGEST_REASON]
-                record_approval(
-                    context,
-                    "resnapshot",
-                    entry.table,
-                    entry.stopped_at,
-                    by=DECLARED,
-                    policy=policy,
-                    choice="resnapshot",
-                    reason=reason,
-                    at=at,
-                )
-                found.append(str(entry.table))
-        return tuple(found)
+    reconcile_once(context)
+    held = [(entry, policy) for entry in context.ledger.tables("held") if (policy := answer(context, entry)) is not None]
+    found = []
+    for entry, policy in held:
+        if is_due(context, entry, at):
+            reason = str((entry.error or {}).get("what", ""))[:LONGEST_REASON]
+            record_approval(
+                context,
+                "resnapshot",
+                entry.table,
+                entry.stopped_at,
+                by=DECLARED,
+                policy=policy,
+                choice="resnapshot",
+                reason=reason,
+                at=at,
+            )
+            found.append(str(entry.table))
+    return tuple(found)
 
 
-def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
+def is_due(context: Run, entry: TableEntry, at: datetime) -> bool:
     assert entry.stopped_at is not None
     limits, error = context.pipeline.resnapshot_limits(entry.table), dict(entry.error or {})
     earlier = approvals(context, "resnapshot", entry.table)
@@ -75,7 +74,7 @@ def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
     return False
 
 
-def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iterator[Any]], T]) -> Callable[[Iterator[Any]], T]:
+def within_limit(context: Run, table: TableId, write: Callable[[Iterator[Any]], T]) -> Callable[[Iterator[Any]], T]:
     """Let `write` take up to `resnapshot.max_rows`. For more, say so in the table's error and raise SnapshotTooLarge."""
     most = context.pipeline.resnapshot_limits(table).max_rows
 
@@ -89,7 +88,7 @@ def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iter
     return limited_write
 
 
-def check_limit(context: PipelineContext, table: TableId, rows: int) -> None:
+def check_limit(context: Run, table: TableId, rows: int) -> None:
     """Raise SnapshotTooLarge, and say so in the table's error, for more rows than `resnapshot.max_rows`."""
     most = context.pipeline.resnapshot_limits(table).max_rows
     if rows > most:
@@ -97,7 +96,7 @@ def check_limit(context: PipelineContext, table: TableId, rows: int) -> None:
         raise larger_than(table, most)
 
 
-def record_too_large(context: PipelineContext, table: TableId, most: int) -> None:
+def record_too_large(context: Run, table: TableId, most: int) -> None:
     entry, found = context.ledger.table(table), too_large(most)
     if entry is not None:
         context.ledger.restate_hold(table, restate(entry, found, max_rows=most))

@@ -12,7 +12,7 @@ from typing import Any
 
 from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, owner, read_result, read_spec, silent, take_lease
+from redolake.context import PipelineContext, Report, Run, now, open_context, owner, read_result, read_spec, silent, take_lease
 from redolake.errors import LakeDamaged, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -25,7 +25,7 @@ from redolake.records.maintenance import MaintainedTable, MaintenanceResult, Mai
 from redolake.steps.ranges.history_prune import limit_of
 from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shared.spark_jobs import opened_spark, run_spark_job
+from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.values.table import TableId
 
 
@@ -116,8 +116,7 @@ def run_maintenance(
     prepared = prepare_maintenance(pipeline, tables)
     if prepared.batch is None:
         return MaintenanceResult(pipeline.name, ())
-    with opened_spark(pipeline, spark) as session:
-        run_spark_job(pipeline, prepared.batch, session, report)
+    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
     return record_maintenance(pipeline, prepared.batch)
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from redolake.apply.landed.check_changes import check_finding, check_merged
-from redolake.apply.target import Merged
 from redolake.decode.changes import decode_changes
 from redolake.errors import InvariantBroken, RedoNotUnderstood
 from redolake.records.batches.spec import TableTask
 from redolake.values.scn import Scn
 from redolake.values.table import Column, IgnoredColumn, OracleType, TableId, TableVersion
+from redolake.values.terms import RowCounts
 from tests.unit.decode.redo_text import insert, redo_batch
 
 VERSION = TableVersion(TableId("S", "T"), Scn(1), 7, 7, (Column(1, "U", OracleType("UROWID"), 1),), (1,), 2)
@@ -72,17 +72,17 @@ def test_rows_that_logminer_does_not_show_for_a_long_name_say_so(name: str) -> N
 TASK = TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,))
 
 
-@pytest.mark.parametrize("merged", [Merged(), Merged(1, 1, 1), Merged(deleted=3)])
-def test_a_merge_that_wrote_fewer_rows_than_it_had_to_write_is_an_error(merged: Merged) -> None:
+@pytest.mark.parametrize("merged", [RowCounts(), RowCounts(inserted=1, updated=1, deleted=1), RowCounts(deleted=3)])
+def test_a_merge_that_wrote_fewer_rows_than_it_had_to_write_is_an_error(merged: RowCounts) -> None:
     with pytest.raises(InvariantBroken, match="3 rows were to be written") as caught:
         check_merged(TASK, merged, 3)
     assert "redolake snapshot S.T --replace" in (caught.value.cure or "")
 
 
-@pytest.mark.parametrize("merged", [Merged(1, 2), Merged(3, 0, 5), Merged(0, 4)])
-def test_rows_that_are_written_or_marked_beside_them_are_none(merged: Merged) -> None:
+@pytest.mark.parametrize("merged", [RowCounts(inserted=1, updated=2), RowCounts(inserted=3, deleted=5), RowCounts(updated=4)])
+def test_rows_that_are_written_or_marked_beside_them_are_none(merged: RowCounts) -> None:
     check_merged(TASK, merged, 3)
 
 
 def test_a_merge_whose_rows_were_not_counted_is_not_checked() -> None:
-    check_merged(TASK, Merged(), None)
+    check_merged(TASK, RowCounts(), None)

@@ -18,9 +18,9 @@ from redolake.apply.spark.session import (
     plan_for_few_rows,
     spark_conf,
 )
+from redolake.context.spark import open_spark
 from redolake.host.spark_settings import AS_WRITTEN, FIXED
 from redolake.job.connect_server import server_command
-from redolake.steps.shared.spark_jobs import open_spark
 
 
 def test_java_compiles_the_code_of_wide_tables_in_the_driver_and_the_executors():

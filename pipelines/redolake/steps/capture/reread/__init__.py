@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from redolake.context import PipelineContext, open_pipeline_source
+from redolake.context import Run
 from redolake.host import crash
 from redolake.land.windows import NOTHING_REREAD, Reread
 from redolake.reconcile.chosen_columns import chosen_columns
 from redolake.records.windows import SliceRecord, WindowPlan
-from redolake.source import ConnectParams, read_tables
+from redolake.source import read_tables
 from redolake.steps.capture.reread.changed_rows import rows_to_reread
 from redolake.steps.capture.reread.rows import reread_rows
 from redolake.steps.capture.reread.touched import LATER, by_end, touched_rows, waiting_after
@@ -27,7 +27,7 @@ from redolake.values.delivery import RereadRows, RereadValues, reread_kind
 BY_KIND = {RereadValues: reread_values, RereadRows: reread_rows}
 
 
-def reread(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, records: Sequence[SliceRecord]) -> Reread:
+def reread(context: Run, made: WindowPlan, records: Sequence[SliceRecord]) -> Reread:
     """Read again what the window needs into files that its manifest will name. An error of one table is recorded: apply holds
     the table if it needs a value. So it does if a table that was removed since the plan comes back."""
     choices = {table: context.pipeline.choice(table) for table in made.tables if context.pipeline.lists(table)}
@@ -35,7 +35,7 @@ def reread(context: PipelineContext, source: ConnectParams | None, made: WindowP
     if not wanted:
         return NOTHING_REREAD
     token = uuid.uuid4().hex
-    with open_pipeline_source(context.pipeline, source) as oracle:
+    with context.oracle() as oracle:
         found = chosen_columns(
             context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container, context.pipeline.renamed)
         )

@@ -1,7 +1,8 @@
-"""One Spark session for all jobs of a command, opened when the first one needs it."""
+"""One Spark session for all jobs of a run, opened when the first one needs it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -9,7 +10,50 @@ from typing import Any
 
 from redolake.config import Pipeline
 from redolake.errors import SparkLost
-from redolake.steps.shared.spark_jobs import open_spark, stop_session
+from redolake.host.connect_token import url_of_connection
+from redolake.host.secrets import connection_variable
+
+REMOTE = "REDOLAKE_SPARK_REMOTE"
+
+
+def open_spark(pipeline: Pipeline) -> Any:
+    """Return a session for this process by the pipeline's Spark settings."""
+    from redolake.apply.spark.start import start_session
+
+    if pipeline.spark.mode == "connect":
+        return start_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
+    places = (pipeline.landing, pipeline.lake)
+    return start_session("local", pipeline.spark.master, dict(pipeline.spark.conf), places)
+
+
+def stop_session(session: Any) -> None:
+    """Raise SparkLost where its Java was killed: what comes next needs another process."""
+    try:
+        session.stop()
+    except Exception as failed:
+        what, cure = "Spark's Java has ended, and this process cannot start another", "run the command again"
+        raise SparkLost(what, cure=cure) from failed
+
+
+@contextmanager
+def opened_spark(pipeline: Pipeline, given: Any = None) -> Iterator[Any]:
+    """Yield the given session, or one that is opened here and stopped at the end."""
+    session = open_spark(pipeline) if given is None else given
+    try:
+        yield session
+    finally:
+        if given is None:
+            with suppress(SparkLost):  # the work is done, or the first error says why it is not
+                stop_session(session)
+
+
+def remote_of(pipeline: Pipeline) -> str:
+    """Return the Connect server's URL from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment. Raises
+    ConfigurationError."""
+    if remote := os.environ.get(REMOTE):
+        return url_of_connection(remote, REMOTE)
+    variable = connection_variable(pipeline.spark.connection)
+    return url_of_connection(os.environ.get(variable, ""), variable)
 
 
 class Spark:

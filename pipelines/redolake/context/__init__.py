@@ -1,0 +1,371 @@
+"""A Run: who works on a pipeline, and with what, opened once; also lease owners and the clock."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from copy import copy
+from datetime import UTC, datetime
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from redolake.config import Pipeline
+from redolake.context.spark import Spark
+from redolake.errors import (
+    ConfigurationError,
+    Finding,
+    LandingDamaged,
+    LeaseHeld,
+    RedolakeError,
+    SparkLost,
+    Terminal,
+    Transient,
+)
+from redolake.host.secrets import equal_keys
+from redolake.land.landing import Landing
+from redolake.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
+from redolake.ledger.connection import url_of_connection
+from redolake.ledger.entries import LeaseKind, lease_name
+from redolake.records.captured import CapturedTables
+from redolake.records.jobs import Spec, decode_spec
+from redolake.source import ConnectParams, RetryRule, Source, connect_params, open_source
+from redolake.values.table import TableId
+
+T = TypeVar("T")
+P = ParamSpec("P")
+Report = Callable[[str], None]
+LEASE_POLL_SECONDS = 1.0
+KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that are idle for minutes
+# Set in a thread that works beside the rounds of its process: its leases are its own, and once it is asked to stop it waits
+# for none.
+BESIDE: ContextVar[threading.Event | None] = ContextVar("beside", default=None)
+
+log = logging.getLogger(__name__)
+
+
+def silent(_: str) -> None:
+    """Ignore progress."""
+
+
+class Run:
+    """Who works on a pipeline, and with what, opened once: ledger and landing when the block begins, the source and Spark when
+    a step needs them first. All are closed at its end.
+
+    A step that enters it again takes part in it. One thread uses it; another one takes a `fork`. With `writes` false nothing
+    can be written to the ledger. `opens` opens Spark where the pipeline's own settings do not say how."""
+
+    ledger: Ledger
+    landing: Landing
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        source: ConnectParams | None = None,
+        spark: Any = None,
+        report: Report = silent,
+        *,
+        opens: Callable[[], Any] | None = None,
+        writes: bool = True,
+    ) -> None:
+        self.configured = self.pipeline = pipeline  # in the block with the tables that its patterns have matched, too
+        self.source, self.report, self._writes = source, report, writes
+        self.spark = spark if isinstance(spark, Spark) else Spark(pipeline, spark, opens)
+        self._owns_spark = self.spark is not spark
+        self._kept: list[tuple[Source, float]] = []  # connections, and until when
+        self._entered, self._is_open = 0, False
+        self._parent: Run | None = None
+        # The tokens of the pipeline's leases when the ledger was corrected in this turn; empty until it is, and once somebody
+        # else has held one.
+        self.leases_seen: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name
+
+    def __enter__(self) -> Self:
+        if not self._entered:
+            self._open()
+        self._entered += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._entered -= 1
+        if not self._entered:
+            self._close()
+            if self._owns_spark:
+                with suppress(SparkLost):  # the work is done, or the first error says why it is not
+                    self.spark.stop()
+
+    def _open(self) -> None:
+        self.ledger = self._open_ledger() if self._parent is None else self._parent.ledger.again()
+        try:
+            self.look_again()
+        except BaseException:
+            self.ledger.close()
+            raise
+        self._is_open = True
+
+    def begin_turn(self) -> None:
+        """Let the next step correct the ledger from the landing again; what is open stays open."""
+        self.leases_seen.clear()
+
+    def look_again(self) -> None:
+        """Forget what was read of the landing: a step knows what the one before has written, by itself or in a job."""
+        place, secret = self.configured.landing, self.configured.landing_secret
+        self.landing = Landing(place, self.configured.name, self.ledger.recent_windows, secret)
+        self.pipeline = with_recorded_tables(self.configured, self.landing)
+
+    def _open_ledger(self) -> Ledger:
+        """Open it to write, once nobody holds a lease if its tables must be changed first. Raises ConfigurationError where two
+        keys are one."""
+        if self._writes and (findings := list(equal_keys(self.configured.secrets))):
+            raise ConfigurationError(findings)
+        url, name = ledger_url(self.configured), self.configured.name
+        if not self._writes:
+            return open_ledger_to_read(url, name, now)
+        return once_free(self.configured, lambda: open_ledger(url, name, now, may_end))
+
+    def _close(self) -> None:
+        while self._kept:
+            with suppress(RedolakeError):  # it may be what failed
+                self._kept.pop()[0].close()
+        if self._is_open and self._parent is None:
+            self.ledger.close()
+        self._is_open = False
+
+    def fork(self) -> Run:
+        """Return another one for a thread beside this one, with a ledger, a landing and connections of its own."""
+        made = copy(self)
+        made._kept, made.leases_seen, made._parent, made._owns_spark = [], {}, self, False
+        made._entered, made._is_open = 0, False
+        return made
+
+    def with_landing(self, landing: Landing) -> Run:
+        made = copy(self)
+        made.landing = landing
+        return made
+
+    @contextmanager
+    def oracle(self, container: str | None = None) -> Iterator[Source]:
+        """Yield a connection to the source, in the container or in the root. One that has served without an error is kept for
+        the next block, for a while, as long as it answers."""
+        oracle = self._connected(container)
+        try:
+            oracle.use_container(container)
+            yield oracle
+        except BaseException:
+            with suppress(RedolakeError):  # the first failure says more
+                oracle.close()
+            raise
+        self._kept.append((oracle, time.monotonic() + KEPT_SECONDS))
+
+    def connect(self, container: str | None = None) -> Source:
+        """Open a connection of its own, for LogMiner, which keeps its state in the session, and for what takes long."""
+        return open_pipeline_source(self.pipeline, self.source, container)
+
+    def _connected(self, container: str | None) -> Source:
+        while self._kept:
+            oracle, until = self._kept.pop()
+            if time.monotonic() < until and oracle.answers():
+                return oracle
+            oracle.close()
+        return self.connect(container)
+
+    def retried(self, step: Callable[[Run], T]) -> T:
+        """Try a step as Airflow would: again after transient errors only, with growing pauses, and with all opened again."""
+
+        def attempt() -> T:
+            if not self._is_open:
+                self._open()
+            try:
+                return step(self)
+            except Transient:
+                self._close()
+                raise
+
+        retry = self.pipeline.retry
+        return Retrying(
+            retry=retry_if_exception_type(Transient),
+            stop=stop_after_attempt(retry.attempts),
+            wait=wait_exponential(multiplier=retry.initial_seconds, max=retry.max_seconds),
+            reraise=True,
+        )(attempt)
+
+
+PipelineContext = Run
+
+
+def step(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run | Pipeline, P], T]:
+    """Let a step be called with a Run, in which it takes part, or with a pipeline alone: then it has a Run of its own."""
+
+    @wraps(function)
+    def call(given: Run | Pipeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with given if isinstance(given, Run) else Run(given) as run:
+            run.look_again()
+            return function(run, *args, **kwargs)
+
+    return call
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def owner() -> str:
+    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process. Work beside the rounds of a
+    run is another owner, or it would take the lease of the run's own batch."""
+    dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
+    return of_thread(f"airflow:{dag}") if dag else process()
+
+
+def process() -> str:
+    return of_thread(f"process:{socket.gethostname()}:{os.getpid()}")
+
+
+def of_thread(holder: str) -> str:
+    return holder if BESIDE.get() is None else f"beside {holder}"
+
+
+def is_gone(holder: str) -> bool:
+    """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
+    kind, _, rest = holder.partition(":")
+    host, _, pid = rest.rpartition(":")
+    if kind not in ("process", "beside process") or host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def may_end(holder: str) -> bool:
+    """Return whether this process may end a lease that has not expired: it is its own, or that of a process that has ended."""
+    return holder == owner() or is_gone(holder)
+
+
+def take_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Lease:
+    """Take a lease; while another process has it, wait for it. Raises LeaseHeld after `lease_wait_minutes`."""
+    take = partial(context.ledger.lease, lease_name(what, context.name), owner(), seconds, is_gone)
+    lease, seen = once_free(context.pipeline, take), context.leases_seen
+    if seen and seen.get(lease.name, 0) != lease.token_before:
+        seen.clear()  # somebody else has written meanwhile
+    elif seen:
+        seen[lease.name] = lease.token
+    return lease
+
+
+def once_free(pipeline: Pipeline, take: Callable[[], T]) -> T:
+    """Call `take` again while it raises LeaseHeld. Raises it after `lease_wait_minutes`."""
+    deadline = time.monotonic() + pipeline.lease_wait_minutes * 60
+    waits = False
+    while True:
+        try:
+            return take()
+        except LeaseHeld as error:
+            stop = BESIDE.get()
+            if time.monotonic() >= deadline or (stop is not None and stop.is_set()):
+                raise
+            if not waits:
+                log.warning("waiting up to %g minutes: %s", pipeline.lease_wait_minutes, error.what)
+            waits = True
+        time.sleep(LEASE_POLL_SECONDS)
+
+
+@contextmanager
+def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Iterator[Lease]:
+    """Hold a lease for a short block of one process."""
+    lease = take_lease(context, what, seconds)
+    try:
+        yield lease
+    finally:
+        context.ledger.release_lease(lease)
+
+
+def open_context(pipeline: Pipeline) -> Run:
+    return Run(pipeline)
+
+
+def open_to_read(pipeline: Pipeline) -> Run:
+    """Open the ledger so that nothing can be written. It is not corrected from the landing: steps do that."""
+    return Run(pipeline, writes=False)
+
+
+def with_recorded_tables(pipeline: Pipeline, landing: Landing) -> Pipeline:
+    """Return the pipeline with the tables that its patterns have matched, as the landing records them, in `tables`."""
+    if not pipeline.patterns:
+        return pipeline
+    _, recorded = landing.captured.newest()
+    return pipeline if recorded is None else with_captured(pipeline, recorded)
+
+
+def with_captured(pipeline: Pipeline, recorded: CapturedTables) -> Pipeline:
+    renamed = {TableId.parse(table): TableId.parse(name) for table, name in recorded.renamed.items()}
+    return pipeline.with_matched(map(TableId.parse, recorded.tables), renamed)
+
+
+def ledger_url(pipeline: Pipeline) -> str:
+    """Return the ledger's URL. A named connection is read from AIRFLOW_CONN_<ID>; in Airflow's tasks the URL is set already."""
+    if pipeline.ledger.connection is None:
+        return pipeline.ledger_url
+    variable = f"AIRFLOW_CONN_{pipeline.ledger.connection.upper()}"
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        cure = f"export {variable}=postgresql://user:password@host/database"
+        raise ConfigurationError([Finding("ledger.connection", f"{variable} is not set", cure)])
+    return url_of_connection(text, variable)
+
+
+def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
+    """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
+    retry = RetryRule(pipeline.retry.initial_seconds, pipeline.retry.max_seconds, pipeline.retry.attempts)
+    return open_source(
+        params or pipeline_params(pipeline),
+        container=container,
+        call_timeout_seconds=pipeline.source.call_timeout_seconds,
+        retry=retry,
+    )
+
+
+def pipeline_params(pipeline: Pipeline) -> ConnectParams:
+    """Return the pipeline's connection of the environment. Raises ConfigurationError where it has none."""
+    if pipeline.source.connection is None:
+        raise no_connection(pipeline, "is not set, and this needs the database")
+    return connect_params(pipeline.source.connection, os.environ)
+
+
+def no_connection(pipeline: Pipeline, what: str) -> ConfigurationError:
+    """Return the error of something that only the database can give."""
+    cure = "name a `connection` below `source` in pipelines.yml and run it again; it may be left out once more after that"
+    return ConfigurationError([Finding(f"{pipeline.name}.source.connection", what, cure)])
+
+
+def read_spec(context: PipelineContext, location: str) -> Spec:
+    """Read the job spec that an earlier step wrote."""
+    text = context.landing.files.read_at(location)
+    if text is None:
+        cure = "clear the task that prepares it, or run again; a landing is moved with all its files, while nothing runs"
+        raise LandingDamaged("the job's spec is gone", cure=cure, path=location)
+    return decode_spec(text, location)
+
+
+def read_result(context: PipelineContext, spec: Spec) -> bytes:
+    """Read the manifest that the job wrote at its end."""
+    text = context.landing.files.read_at(spec.manifest)
+    if text is None:
+        raise Terminal(
+            "the Spark job has left no manifest",
+            cure="see its log, which says why, and clear its task or run again",
+            file=spec.manifest,
+        )
+    return text
