@@ -19,6 +19,7 @@ class CatalogForms:
     long_names: bool = False
     object_rows: str = "values"
     extended_rows: str = "unsupported"
+    chained_rows: str = "update"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ def _known(table: TableDef, name: str, forms: CatalogForms) -> KnownTable:
         (any(len(text.encode()) > LONGEST_NAME for text in names) and not forms.long_names)
         or any(c.kind == "period" or (forms.extended_rows == "unsupported" and is_extended(c.type)) for c in table.columns)
         or (forms.object_rows == "unsupported" and any(c.type.kind for c in table.columns))
+        or (forms.chained_rows == "unsupported" and table.chains is not None)
     )  # fmt: skip
     omitted = own if forms.hidden_columns == "none" else frozenset[int]()
     return KnownTable(table.owner, name, table.object_version, named, omitted, unsupported, table.iot is not None)

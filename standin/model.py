@@ -214,8 +214,9 @@ class TableDef:
     partitioning: Partitioning | None = None
     iot: IndexOrganization | None = None
     temporary: bool = False
-    immutable: bool = False  # CREATE IMMUTABLE TABLE: rows are only inserted
+    immutable: bool = False  # CREATE IMMUTABLE TABLE and CREATE BLOCKCHAIN TABLE: rows are only inserted
     idle_days: int | None = None  # after which an immutable table may be dropped
+    chains: dict[int, tuple[int, bytes]] | None = None  # of a blockchain table: the last SEQ_NUM and HASH, by instance
     keeps_rows: bool = False  # of a temporary table: ON COMMIT PRESERVE ROWS
     cluster: str | None = None
     compress: str = ""  # COMPRESS_FOR
@@ -437,7 +438,7 @@ class DatabaseState:
     characterset: str = "AL32UTF8"
     pdb_characterset: str | None = None  # of the PDB, where it is not the root's
     national_characterset: str = "AL16UTF16"
-    time_zone: str = "+00:00"  # DBTIMEZONE, as it is shown; values are kept in UTC
+    time_zone: str = "+00:00"  # DBTIMEZONE, in which redo has local times
     release: str = "19.23.0.0.0"
     parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
     pdb: PdbIdentity | None = None  # of the one pluggable database

@@ -17,7 +17,7 @@ from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
 from standin.moment import Moment, shifted
 from standin.octets import text_of
-from standin.zones import Zoned, zone_minutes, zone_of
+from standin.zones import Zoned, session_zone, zone_minutes, zone_of, zoned
 
 Literal = Callable[[bytes], str]
 
@@ -67,6 +67,7 @@ class Forms:
     local_zone_call: str = "TO_TIMESTAMP_TZ"
     national_text: str = "unistr"
     urowids: str = "text"
+    database_zone: str = "+00:00"
     as_literals: bool = False  # the option STRING_LITERALS_IN_STMT: numbers, dates and timestamps as literals of the standard
 
 
@@ -208,7 +209,8 @@ def _timestamp_tz(nls: Nls, precision: int, forms: Forms) -> Literal:
 
 def _timestamp_ltz(nls: Nls, precision: int, forms: Forms) -> Literal:
     show, minutes = _shown(nls.timestamp_format, nls, precision, forms), zone_minutes(nls.time_zone)
-    return lambda value: f"{forms.local_zone_call}('{show(shifted(moment_of(value), minutes))}')"
+    stored = session_zone(forms.database_zone)
+    return lambda value: f"{forms.local_zone_call}('{show(shifted(zoned(moment_of(value), None, stored).utc, minutes))}')"
 
 
 def _interval_day(value: bytes, kind: SqlType, forms: Forms) -> str:

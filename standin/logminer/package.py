@@ -138,6 +138,7 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
             options.local_zone_call,
             options.national_text,
             options.urowids,
+            state.time_zone,
             as_literals=StartOption.STRING_LITERALS_IN_STMT in mined.options,
         ),
         aliases=options.xml_rows != "values",

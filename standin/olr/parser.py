@@ -14,6 +14,7 @@ from standin.olr.feed import Feed, Group
 from standin.olr.options import SHOW_CHECKPOINTS, SHOW_DDL, Behaviour, Configuration
 from standin.olr.values import UNKNOWN, Writer, moment, writer_of
 from standin.redo_file import NOT_SHOWN, Op, RedoRecord
+from standin.zones import session_zone
 
 _VERBS = {Op.INSERT: "c", Op.UPDATE: "u", Op.DELETE: "d"}
 _TYPES = {"NUMBER": "number", "FLOAT": "number", "INTEGER": "number", "NVARCHAR2": "varchar2", "NCHAR": "char", "NCLOB": "clob"}
@@ -232,11 +233,11 @@ class Parser:
         if table is None:
             shown = {n: "null" if value is None else f'"{value.hex()}"' for n, value in given.items()}
             return ",".join(f'"COL_{n - 1}":{value}' for n, value in shown.items())
-        parts = []
+        parts, zone = [], session_zone(self.feed.database.state.time_zone)
         for number, value in sorted(self._shown(record, table, given, after=after).items()):
             if number in table.columns and number not in table.omitted:
                 name, kind = table.columns[number]
-                write = None if name in self.behaviour.undecodable else writer_of(kind, self.configuration.format)
+                write = None if name in self.behaviour.undecodable else writer_of(kind, self.configuration.format, zone)
                 if write is not None or self.configuration.format.unknown_type or name in self.behaviour.undecodable:
                     parts.append(f"{json.dumps(name)}:{_json(value, write)}")
         return ",".join(parts)

@@ -15,6 +15,7 @@ from standin.moment import Moment
 from standin.octets import text_of
 from standin.olr.options import Format
 from standin.zones import zone_of
+from standin.zones import zoned as to_utc
 
 UNKNOWN = '"?"'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +32,7 @@ _SUPPORTED = frozenset(
 Writer = Callable[[bytes], str]
 
 
-def writer_of(kind: SqlType, form: Format) -> Writer | None:
+def writer_of(kind: SqlType, form: Format, database_zone: int | str = 0) -> Writer | None:
     """Return what writes a value of the type as JSON; None for a type that it does not support."""
     if kind.name not in _SUPPORTED:
         return None
@@ -43,7 +44,9 @@ def writer_of(kind: SqlType, form: Format) -> Writer | None:
     families: dict[str, Writer] = {
         "DATE": lambda value: moment(moment_of(value), form.timestamp),
         "TIMESTAMP": lambda value: moment(moment_of(value), form.timestamp),
-        "TIMESTAMP WITH LOCAL TIME ZONE": lambda value: moment(moment_of(value), form.timestamp),
+        "TIMESTAMP WITH LOCAL TIME ZONE": lambda value: moment(
+            to_utc(moment_of(value), None, database_zone).utc, form.timestamp
+        ),
         "TIMESTAMP WITH TIME ZONE": lambda value: zoned(value, form.timestamp_tz),
         "INTERVAL DAY TO SECOND": lambda value: days(DaySecond.decode(value), form.interval_dts),
         "INTERVAL YEAR TO MONTH": lambda value: years(YearMonth.decode(value).months, form.interval_ytm),

@@ -66,8 +66,8 @@ def indexes(database: Database) -> Iterator[ViewRow]:
     for t, index in listed_indexes(database):
         unique = "UNIQUE" if index.unique else "NONUNIQUE"
         values = (
-            t.owner, index.name, index.kind, t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N",
-            "VISIBLE",
+            t.owner, index.name, index.kind, t.owner, t.name, "TABLE", unique, "DISABLED", "USERS",
+            "VALID" if index.usable else "UNUSABLE", "NO", "N", "VISIBLE",
         )  # fmt: skip
         yield ViewRow(t.con_id, t.owner, t, values)
 

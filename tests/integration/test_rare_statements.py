@@ -1,5 +1,5 @@
-"""Statements whose redo is more than it seems: FLASHBACK TABLE TO SCN, errors that are logged or passed over, temporary and
-immutable tables, and DDL that fails. Without Spark and Delta."""
+"""Statements whose redo is more than it seems: FLASHBACK TABLE, errors that are logged or passed over, temporary, immutable and
+blockchain tables, indexes that a MOVE leaves UNUSABLE, and DDL that fails. Without Spark and Delta."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from redolake import steps
 from redolake.config import Pipeline
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
+from tests.references.plain_ddl import Contradiction
 from tests.references.plain_lake import PlainLake
 
 NO_SPARK = "no Spark"
@@ -93,6 +94,26 @@ def test_flashback_of_tables_to_an_scn_arrives_as_their_rows(shop: Shop, lake: P
     assert is_equal(shop, lake, pipeline, "t", "u")
     notes = {f.subject: f.what for f in steps.run_doctor(pipeline, shop.params)}
     assert "temporary table" in notes["SHOP.SYS_TEMP_FBT"]
+
+
+def test_flashback_to_a_time_is_one_to_the_scn_of_that_time(shop: Shop, lake: PlainLake) -> None:
+    create(shop, "t")
+    pipeline = loaded(shop)
+    clock = shop.oracle.database.clock
+    clock.skip(10)  # an SCN is remembered every three seconds
+    then = fetched(shop, "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS') FROM dual")[0][0]
+    clock.skip(10)
+    shop.run_sql("UPDATE t SET a = 'new' WHERE id = 1", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (4, 4, 'new')")
+    for statement, code in (
+        ("TO TIMESTAMP TO_TIMESTAMP('1999-01-01', 'YYYY-MM-DD')", 8180),
+        ("TO RESTORE POINT before_it", 3001),
+    ):
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+            shop.run_sql(f"FLASHBACK TABLE t {statement}")
+    shop.run_sql(f"FLASHBACK TABLE t TO TIMESTAMP TO_TIMESTAMP('{then}', 'YYYY-MM-DD HH24:MI:SS') DISABLE TRIGGERS")
+    assert fetched(shop, "SELECT id, n, a FROM t ORDER BY id") == [(n, n, "old") for n in (1, 2, 3)]
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t")
 
 
 def test_flashback_to_an_scn_is_followed_where_rowid_is_the_key(shop: Shop) -> None:
@@ -289,7 +310,6 @@ def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop
         5715: "UPDATE t SET n = 9",
         5723: "DROP TABLE t",
         5741: IMMUTABLE.replace("16", "5"),
-        3001: "CREATE BLOCKCHAIN TABLE b (i NUMBER)",
     }.items():
         with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
             shop.run_sql(f"CREATE IMMUTABLE TABLE x (id NUMBER) {statement}" if statement.startswith("NO") else statement)
@@ -303,6 +323,130 @@ def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop
     ):
         with pytest.raises(oracledb.DatabaseError, match="ORA-05715"):
             shop.run_sql(statement)
+
+
+# --- Blockchain tables
+
+CHAINED = f'{IMMUTABLE} HASHING USING "SHA2_512" VERSION "v1"'
+CHAINS = {reading: {"chained_rows": reading} for reading in ("update", "insert", "unsupported")}
+
+
+@pytest.mark.parametrize("shop", CHAINS.values(), ids=CHAINS, indirect=True)
+@pytest.mark.parametrize("key", [None, "rowid"])
+def test_rows_of_a_blockchain_table_arrive_without_their_chain(shop: Shop, key: str | None) -> None:
+    lake = PlainLake(replays=key is None)
+    with lake.in_place_of_spark():
+        shop.run_sql(f"CREATE BLOCKCHAIN TABLE t (id NUMBER(9) PRIMARY KEY, n NUMBER(9), a VARCHAR2(5)) {CHAINED}")
+        shop.run_sql("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", "INSERT INTO t VALUES (1, 1, 'old')")
+        pipeline = loaded(shop, ({"table": "SHOP.T", **({"key": key} if key else {})},))
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO t VALUES (2, 2, 'gone')")
+            connection.rollback()
+            cursor.executemany("INSERT INTO t VALUES (:1, :2, 'new')", [(3, 3), (4, 4)])
+            cursor.execute("SAVEPOINT here")
+            cursor.execute("INSERT INTO t VALUES (5, 5, 'gone')")
+            cursor.execute("ROLLBACK TO here")
+            connection.commit()
+        caught_up(shop, pipeline, NO_SPARK)
+        reading = shop.oracle.database.options.chained_rows
+        if reading == "unsupported":
+            assert "LogMiner cannot show a change of the table (UNSUPPORTED)" in held(pipeline)["SHOP.T"]
+        else:
+            assert is_equal(shop, lake, pipeline, "t") if key is None else held(pipeline) == {}
+            rows = lake.tables[f"{pipeline.lake}/shop/t"].rows.values()
+            assert {len(row) for row in rows} == {3 if key is None else 4}
+            assert sorted(int(row[-3]) for row in rows) == [1, 3, 4]
+    numbers = 'SELECT "ORABCTAB_SEQ_NUM$", LENGTH("ORABCTAB_HASH$") FROM t ORDER BY id'
+    counted = [number for number, _ in fetched(shop, numbers)]
+    assert counted == sorted(set(counted))
+    assert {length for _, length in fetched(shop, numbers)} == {128}
+    for statement, code in {
+        "DELETE FROM t": 5715,
+        "DROP TABLE t": 5723,
+        f"CREATE BLOCKCHAIN TABLE u (i NUMBER) {IMMUTABLE}": 905,
+    }.items():
+        with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+            shop.run_sql(statement)
+    with pytest.raises(oracledb.DatabaseError, match="ORA-05729"):
+        shop.run_sql(f"CREATE BLOCKCHAIN TABLE u (i NUMBER) {CHAINED}", user="SYS")
+
+
+# --- Indexes that are UNUSABLE
+
+REPAIRS = {
+    "built again": "ALTER INDEX {} REBUILD ONLINE",
+    "moved": "ALTER TABLE {} MOVE ONLINE",
+}
+
+
+def test_statements_that_need_an_unusable_index_fail_and_reach_no_table(shop: Shop, lake: PlainLake) -> None:
+    for name, more in (("t", ""), ("p", f"{BY_N} ENABLE ROW MOVEMENT")):
+        create(shop, name, more)
+        shop.run_sql(f"CREATE INDEX {name}_a ON {name} (a)", f"ALTER TABLE {name} MODIFY (n DEFAULT 5)")
+    shop.run_sql("CREATE TABLE child (id NUMBER(9) REFERENCES t)")
+    pipeline = loaded(shop, ("SHOP.T", "SHOP.P"), on_ddl={"truncate": "follow"})
+    shop.run_sql("ALTER TABLE t MOVE", "ALTER TABLE p MOVE PARTITION high", "ALTER TABLE p MOVE PARTITION low TABLESPACE users")
+    states = "SELECT index_name, status FROM user_indexes WHERE table_name IN ('T', 'P')"
+    assert {status for _, status in fetched(shop, states)} == {"UNUSABLE"}
+
+    for name in ("t", "p"):
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute(f"UPDATE {name} SET a = 'new' WHERE id = 1")  # of the other index, which is passed over
+            for statement in (
+                f"INSERT INTO {name} VALUES (4, 4, 'new')", f"DELETE FROM {name} WHERE id = 2", f"UPDATE {name} SET id = 9",
+                f"MERGE INTO {name} USING (SELECT 7 i FROM dual) s ON (id = s.i) WHEN NOT MATCHED THEN INSERT (id) VALUES (i)",
+                "INSERT INTO child VALUES (1)",
+            ):  # fmt: skip
+                with pytest.raises(oracledb.DatabaseError, match=r"ORA-01502: index 'SHOP\.\w+'"):
+                    cursor.execute(statement)
+            cursor.execute("ALTER SESSION SET skip_unusable_indexes = FALSE")
+            with pytest.raises(oracledb.DatabaseError, match="ORA-01502"):
+                cursor.execute(f"UPDATE {name} SET a = 'not' WHERE id = 2")
+            connection.commit()
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t", "p")
+
+    key = dict(fetched(shop, "SELECT table_name, index_name FROM user_constraints WHERE constraint_type = 'P'"))
+    for name in ("t", "p"):
+        shop.run_sql(
+            f"ALTER INDEX {key[name.upper()]} REBUILD ONLINE",
+            f"INSERT INTO {name} VALUES (4, 4, 'new')",
+            f"DELETE FROM {name} WHERE id = 2",
+        )
+    shop.run_sql("ALTER INDEX t_a UNUSABLE", "UPDATE t SET id = 9 WHERE id = 3", "DROP TABLE child", "TRUNCATE TABLE t")
+    assert set(fetched(shop, states)) >= {("T_A", "VALID"), (key["T"], "VALID"), ("P_A", "UNUSABLE")}
+    shop.run_sql("INSERT INTO t VALUES (1, 1, 'last')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert is_equal(shop, lake, pipeline, "t", "p")
+
+
+# --- Local times
+
+ZONES = {zone: {"time_zone": zone} for zone in ("+00:00", "-05:30", "Europe/Berlin")}
+
+
+@pytest.mark.parametrize("shop", ZONES.values(), ids=ZONES, indirect=True)
+def test_local_times_are_stored_in_the_zone_of_the_database(shop: Shop, lake: PlainLake) -> None:
+    """Redo from before a DDL has their bytes; those of a region hold the table."""
+    shop.run_sql("CREATE TABLE t (id NUMBER(9) PRIMARY KEY, l TIMESTAMP(6) WITH LOCAL TIME ZONE)")
+    shop.run_sql(
+        "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", "INSERT INTO t VALUES (1, TIMESTAMP '2026-07-01 12:00:00.5')"
+    )
+    zone = shop.oracle.database.options.time_zone
+    assert fetched(shop, "SELECT DBTIMEZONE FROM dual") == [(zone,)]
+    pipeline = loaded(shop)
+    shop.run_sql("INSERT INTO t VALUES (2, TIMESTAMP '2026-07-02 23:30:00.25')")
+    caught_up(shop, pipeline, NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (3, TIMESTAMP '2026-12-31 23:30:00')", "ALTER TABLE t ADD (late NUMBER(9))")
+    if ":" in zone:
+        caught_up(shop, pipeline, NO_SPARK)
+    else:  # where Spark's batch holds the table
+        with pytest.raises(Contradiction, match="which has no fixed offset"):
+            caught_up(shop, pipeline, NO_SPARK)
+    rows = {int(key): str(local) for key, local, *_ in lake.tables[f"{pipeline.lake}/shop/t"].rows.values()}
+    expected = {1: "2026-07-01 12:00:00.500000+00:00", 2: "2026-07-02 23:30:00.250000+00:00", 3: "2026-12-31 23:30:00+00:00"}
+    assert rows == {key: at for key, at in expected.items() if key < 3 or ":" in zone}
+    assert held(pipeline) == {}
 
 
 # --- DDL that fails

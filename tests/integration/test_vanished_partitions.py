@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from redolake import steps
@@ -13,6 +14,7 @@ from redolake.config import Pipeline
 from redolake.context import Run
 from redolake.errors import ConfigurationError, RedoLost
 from redolake.source import open_source, read_current_scn
+from redolake.steps.ranges import touched_keys
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_lake import PlainLake
@@ -303,6 +305,49 @@ def test_a_range_is_refused_whose_transactions_changed_such_rows_before_it(shop:
         assert (plain.why_not, plain.keys) == ("", 1)
     with pytest.raises(ConfigurationError, match="no reading of the dictionary knows"):
         steps.run_backfill(pipeline, start, landed_to(pipeline), ["SHOP.T"], execute=True, source=shop.params, spark=NO_SPARK)
+
+
+@pytest.mark.parametrize("dictionary", ["online", "redo"])
+@pytest.mark.parametrize("xid", ["0.0.0", "7.7.4294967295"])
+def test_a_change_of_an_unknown_transaction_before_a_range_is_read_again_or_refuses_it(
+    shop: Shop, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, xid: str, dictionary: str
+) -> None:
+    """LogMiner has not shown the xid of the first of two changes that commit together in the range."""
+    for statement in (*created("plain"), "INSERT INTO plain (id, k, a) VALUES (1, 1, 'old')"):
+        shop.run_sql(statement)
+    pipeline = shop.pipeline(tables=["SHOP.PLAIN"])
+    pipeline = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": dictionary})})
+    if dictionary == "redo":
+        shop.run_sql(BUILD, *["ALTER SYSTEM ARCHIVE LOG CURRENT"] * 2, user="SYS")
+    steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO plain VALUES (3, 3, 'first')")
+        cursor.execute("INSERT INTO plain VALUES (4, 4, 'second')")
+        caught_up(shop, pipeline, NO_SPARK)
+        start = landed_to(pipeline)
+        connection.commit()
+    caught_up(shop, pipeline, NO_SPARK)
+
+    def forgotten(*asked: Any) -> Iterator[pa.RecordBatch]:
+        for batch in columns_of(*asked):
+            rows = [row | (unknown if "'first'" in str(row.get("sql_redo")) else {}) for row in batch.to_pylist()]
+            yield pa.RecordBatch.from_pylist(rows, batch.schema)
+
+    columns_of, unknown = touched_keys.columns_of, {"xid": xid, "pxid": xid}
+    monkeypatch.setattr(touched_keys, "columns_of", forgotten)
+    for from_logs in (None, steps.LogsToRead((), shop.params)):
+        with_: dict[str, Any] = {"source": shop.params, "spark": NO_SPARK, "reason": "test", "from_logs": from_logs}
+        (found,) = steps.backfill_live(pipeline, start, landed_to(pipeline), execute=from_logs is not None, **with_).tables
+        assert (found.changes, found.keys, found.why_not) == (2, 2, "")
+        for target in ("shadow", "changes"):  # which have no older state to be read again
+            how: dict[str, Any] = {"target": target, "from_logs": from_logs, "source": shop.params, "dry_run": False}
+            with pytest.raises(ConfigurationError, match="perhaps of one that commits in the range"):
+                steps.prepare_backfill(pipeline, start, landed_to(pipeline), ["SHOP.PLAIN"], **how)
+    shop.run_sql("INSERT INTO plain VALUES (5, 5, 'later')")
+    end = landed_to(pipeline)
+    caught_up(shop, pipeline, NO_SPARK)
+    assert steps.prepare_backfill(pipeline, end, landed_to(pipeline), ["SHOP.PLAIN"], source=shop.params).tables
 
 
 @pytest.mark.parametrize("is_ended_later", [False, True])

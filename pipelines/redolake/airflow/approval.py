@@ -9,7 +9,6 @@ knows both by name; where it knows one of them not, nobody may approve."""
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,7 +21,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline
 from redolake.airflow.notices import notifiers
-from redolake.airflow.texts import TASKS
+from redolake.airflow.texts import TASKS, code_block
 from redolake.config import Pipeline
 from redolake.errors import one_line
 
@@ -134,13 +133,6 @@ def check_another(pipeline: Pipeline, context: Any, response: Mapping[str, Any])
     raise AirflowFailException(
         f"not approved: {what}. Nothing was done\n  do this: trigger it again, and let another person answer"
     )
-
-
-def code_block(lines: Sequence[str]) -> str:
-    """Return lines as Markdown that shows them as they are: its fence is longer than any that they contain."""
-    text = "\n".join(lines)
-    fence = "`" * max(3, *(len(found) + 1 for found in re.findall("`+", text)), 0)
-    return f"{fence}text\n{text}\n{fence}"
 
 
 def answer(context: Any, response: Mapping[str, Any]) -> Decided:

@@ -23,6 +23,7 @@ from redolake.airflow.mend import mend_dag
 from redolake.airflow.recover import recover_dag
 from redolake.airflow.snapshot import snapshot_dag
 from redolake.airflow.tasks import task
+from redolake.airflow.texts import code_block, in_code
 from redolake.airflow.verify import verify_dag
 from redolake.config import Pipeline, load_each
 from redolake.errors import ConfigurationError
@@ -64,7 +65,8 @@ def misconfigured_dag(name: str, error: ConfigurationError) -> DAG:
         raise AirflowFailException(str(error))
 
     dag_id = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}_misconfigured"
-    doc = f"The settings of **{name}** in pipelines.yml are wrong, so its DAGs are missing.\n\n```text\n{error}\n```"
+    what = f"The settings of {in_code(name)} in pipelines.yml are wrong, so its DAGs are missing."
+    doc = f"{what}\n\n{code_block([str(error)])}"
     with DAG(dag_id=dag_id, schedule=None, catchup=False, tags=["redolake", name, "misconfigured"], doc_md=doc) as dag:
         findings()
     return dag

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from redolake.config import Pipeline
+from redolake.errors import one_line
 from redolake.operations import MENDS
 
 CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN window per run, and lands it as Parquet.
@@ -130,9 +134,32 @@ TASKS = {
 }
 
 
+def ticks(text: str, least: int) -> str:
+    """Return a fence that is longer than any in the text."""
+    return "`" * max(least, *(len(found) + 1 for found in re.findall("`+", text)), 0)
+
+
+def code_block(lines: Sequence[str]) -> str:
+    """Return lines as Markdown that shows them as they are."""
+    text = "\n".join(lines)
+    return f"{ticks(text, 3)}text\n{text}\n{ticks(text, 3)}"
+
+
+def in_code(name: object) -> str:
+    """Return a name as Markdown that shows it as it is."""
+    text = one_line(str(name))
+    pad = " " if text[:1] in "` " or text[-1:] in "` " else ""
+    return f"{ticks(text, 1)}{pad}{text}{pad}{ticks(text, 1)}"
+
+
+def table_row(*cells: str) -> str:
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |\n"
+
+
 def dag_text(text: str, pipeline: Pipeline) -> str:
-    rows = "".join(f"| `{t.id}` | `{pipeline.target(t.id)}` |\n" for t in pipeline.tables)
-    below = f"below `{pipeline.lake}`"
-    rows += "".join(f"| `{m.match}` | {'not captured' if m.excludes else below} |\n" for m in pipeline.matches)
+    rows = "".join(table_row(in_code(t.id), in_code(pipeline.target(t.id))) for t in pipeline.tables)
+    below = f"below {in_code(pipeline.lake)}"
+    rows += "".join(table_row(in_code(m.match), "not captured" if m.excludes else below) for m in pipeline.matches)
     settings = {"name": pipeline.name, "wait_max_minutes": pipeline.wait_max_minutes}
     return f"{text.format(**settings)}\n| table | Delta |\n|---|---|\n{rows}"

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from redolake.assemble.unknown_xid import has_unknown_sequence
+from redolake.values.redo import NO_XID
 
-NO_XID = "0.0.0"
 OWN = ("con_id", "own_xid")
 
 

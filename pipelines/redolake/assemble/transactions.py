@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 
 from redolake.assemble.attribution import CapturedTable
 from redolake.assemble.cases import first_case
-from redolake.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
+from redolake.assemble.parallel_dml import deciding_xid, join_own_ends
 from redolake.assemble.undo import match_statements, match_undo, stop_taken_back
 from redolake.assemble.unknown_xid import has_unknown_sequence
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from redolake.values.redo import CHANGES, NO_XID, TRANSACTION_ENDS, Operation
 
 TRANSACTION = ("con_id", "xid")
 

@@ -14,13 +14,11 @@ from pyspark.sql import functions as F
 
 from redolake.assemble.landed import ROW_KEY
 from redolake.records.batches.spec import DroppedXid
-from redolake.values.redo import TRANSACTION_ENDS
-
-UNKNOWN = ".4294967295"
+from redolake.values.redo import TRANSACTION_ENDS, UNKNOWN_SEQUENCE
 
 
 def has_unknown_sequence(xid: Expression) -> Expression:
-    return xid.endswith(UNKNOWN)
+    return xid.endswith(UNKNOWN_SEQUENCE)
 
 
 def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) -> DataFrame:

@@ -122,8 +122,10 @@ def quarantines_of(versions: Sequence[VersionToRead]) -> set[str]:
 
 def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[str, Wrong]:
     if one.copy is not None and one.copied_quarantine is not None:
-        return wrong_keys(read_events(spark, one.copied_quarantine, one.load), scn)
-    return {} if one.quarantine is None else wrong_as_of(read_events(spark, one.quarantine, one.load), scn, one.version)
+        return wrong_keys(read_events(spark, one.copied_quarantine, one.load, one.table), scn)
+    return (
+        {} if one.quarantine is None else wrong_as_of(read_events(spark, one.quarantine, one.load, one.table), scn, one.version)
+    )
 
 
 def copy_list(spark: SparkSession, one: VersionToRead) -> None:

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.log import VersionToRead, load_in, read_log
-from redolake.apply.delta.owner import damage_of
-from redolake.apply.quarantine.log import Events, add_events, events_frame, keys_of, read_events
+from redolake.apply.delta.owner import damage_of, table_in
+from redolake.apply.quarantine.log import Events, add_events, damage_in, events_frame, keys_of, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
@@ -25,7 +25,7 @@ def read_wrong(spark: SparkSession, path: str, target: str, app_id: str, positio
 
 
 def read_own_events(spark: SparkSession, path: str, target: str, app_id: str) -> list[Event]:
-    return read_events(spark, path, load_of(target, app_id))
+    return read_events(spark, path, load_of(target, app_id), table_in(app_id))
 
 
 def load_of(target: str, app_id: str) -> str:
@@ -36,7 +36,7 @@ def load_of(target: str, app_id: str) -> str:
 
 def read_changes(spark: SparkSession, path: str, target: str, app_id: str, wrong: Mapping[str, Wrong]) -> list[dict[str, Any]]:
     """Return the changes of the keys that are wrong, as rows of the quarantine, in the order of their commits."""
-    if not wrong or read_log(path) is None:
+    if not wrong or read_log(path, damage_in(table_in(app_id), path)) is None:
         return []
     load = load_of(target, app_id)
     rows = events_frame(spark, path).filter((F.col("load") == load) & F.col("event").isin(*PUT_ASIDE)).collect()

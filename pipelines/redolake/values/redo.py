@@ -35,11 +35,17 @@ TRANSACTION_ENDS = (Operation.COMMIT, Operation.ROLLBACK)
 TRANSACTION_BOUNDS = (Operation.START, *TRANSACTION_ENDS)
 # Not a change of a row.
 CONTROL = (Operation.DDL, *TRANSACTION_BOUNDS)
+NO_XID = "0.0.0"
+UNKNOWN_SEQUENCE = ".4294967295"  # the end of an xid whose transaction LogMiner does not know
 LARGEST_LAG_SECONDS = 1800  # of ARCHIVE_LAG_TARGET: a log that is open for longer belongs to an idle thread
 
 # Columns that order committed changes: assemble writes them, apply sorts by them.
 COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
 CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")
+
+
+def names_no_transaction(xid: object) -> bool:
+    return xid is None or xid == NO_XID or str(xid).endswith(UNKNOWN_SEQUENCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from standin.engine.database.tables import StoreKey
 from standin.engine.storage.segment import Rows, Version
 from standin.engine.storage.storage import Index, TableStore
 from standin.model import DatabaseState, NumberSequence
+from standin.zones import session_zone
 
-FORMAT = 7
+FORMAT = 8
 _FILE = "database.checkpoint"
 
 
@@ -46,7 +47,7 @@ def _rows_of(store: TableStore) -> dict[str, Any]:
         "created_scn": store.created_scn,
         "structure_scn": store.structure_scn,
         "pad": store.pad,
-        "indexes": [(i.name, i.columns, i.unique, i.object_id, i.kind, i.constraint) for i in store.indexes],
+        "indexes": [(i.name, i.columns, i.unique, i.object_id, i.kind, i.constraint, i.usable) for i in store.indexes],
         "parts": {row: part.object_id for row, part in store.part_of.items()},
     }
 
@@ -75,6 +76,7 @@ def restore(database: Database, checkpoint: Checkpoint) -> None:
         parts = {part.object_id: part for part in how.leaves} if how else {}
         store.part_of = {row: parts[object_id] for row, object_id in table["parts"].items() if object_id in parts}
         store.indexes = [Index(*parts) for parts in table["indexes"]]
+        store.database_zone = session_zone(checkpoint.state.time_zone)
         store.refresh(checkpoint.state.logged_in(key[0]))
         for index in store.indexes:
             store.reindex(index)

@@ -24,7 +24,14 @@ from standin.model import (
 def create_database(options: DatabaseOptions, directory: Path, clock: Clock) -> DatabaseState:
     now = clock.second()
     state = DatabaseState(
-        options.name, options.name, options.dbid, options.is_cdb, options.pdb_name, now, supplemental=set(options.supplemental)
+        options.name,
+        options.name,
+        options.dbid,
+        options.is_cdb,
+        options.pdb_name,
+        now,
+        supplemental=set(options.supplemental),
+        time_zone=options.time_zone,
     )
     resetlogs_id = int((now - now.replace(year=1988, month=1, day=1, hour=0, minute=0, second=0)).total_seconds())
     state.incarnations.append(DatabaseIncarnation(1, options.start_scn, now, 0, resetlogs_id))

@@ -19,6 +19,11 @@ from standin.model import Constraint
 Key = tuple[Any, ...]
 
 
+def unusable(store: TableStore, index: Index) -> OraError:
+    name = f"{store.definition.owner}.{index.name}"
+    return OraError(1502, f"index '{name}' or partition of such index is in unusable state")
+
+
 class Keys:
     def __init__(self, tables: Tables, locks: Locks) -> None:
         self._tables, self._locks = tables, locks
@@ -65,6 +70,8 @@ class Keys:
 
     def _require_parent(self, tx: Transaction, store: TableStore, constraint: Constraint, key: Key) -> None:
         parent, index = self._parent_of(store, constraint)
+        if not index.usable:
+            raise unusable(parent, index)
         if not self._exists(tx, parent, index, key):
             name = f"{store.definition.owner}.{constraint.name}"
             raise OraError(2291, f"integrity constraint ({name}) violated - parent key not found")

@@ -7,6 +7,7 @@ from standin.engine.redo.clock import Clock
 from standin.engine.storage.storage import TableStore
 from standin.interface import OraError
 from standin.model import Constraint, DatabaseState, TableDef
+from standin.zones import session_zone
 
 StoreKey = tuple[int, str, str]  # container, owner, name
 
@@ -40,6 +41,7 @@ class Tables:
 
     def refresh(self, store: TableStore) -> None:
         """Derive the layout again after the definition or the supplemental logging has changed."""
+        store.database_zone = session_zone(self._state.time_zone)
         store.refresh(self._state.logged_in(store.definition.con_id))
         self._plans.forget()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from standin.engine.ddl.partitions import numbered, partition_for, partition_of
+from standin.engine.ddl.partitions import OTHERS, listed, numbered, numbered_as, partition_for, partition_of, types_of
 from standin.engine.ddl.redo import lock_exclusively
 from standin.engine.sessions.names import table_named
 from standin.engine.sessions.session import EngineSession
@@ -208,8 +208,9 @@ def _move(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
         or read_storage(cursor, Storage())
     ):  # fmt: skip
         keeps = keeps or bool(words)
-    if any(i.kind for i in store.indexes) and not keeps:
-        raise OraError(3001, "unimplemented feature: MOVE of a partition whose indexes it would leave UNUSABLE")
+    has_rows = any(store.rows[row][-1].values is not None for row in rows_of(store, found))
+    for index in store.indexes:  # a local one too, of which Oracle's partition alone is UNUSABLE
+        index.usable = index.usable and (keeps or not has_rows or not index.kind)
     for leaf in found.parts or [found]:
         leaf.data_object_id = session.database.next_object_id()
 
@@ -221,41 +222,106 @@ def _rename(session: EngineSession, store: TableStore, how: Partitioning, cursor
 
 
 def _split(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    """SPLIT PARTITION p AT (..) INTO (PARTITION a, PARTITION b), of a range."""
-    if is_sub or how.kind != "RANGE" or how.sub is not None:
-        raise OraError(3001, "unimplemented feature: SPLIT of a partition that is not of a plain range")
-    found = taken_partition(session, store, how, cursor, is_sub=False)
-    cursor.expect("AT")
-    lower, upper = Partition("", 0, 0, tuple(cursor.expressions())), Partition("", 0, 0, found.bound)
+    """SPLIT [SUB]PARTITION p {AT (..) | VALUES (..)} [INTO (PARTITION a, PARTITION b)], or INTO with bounds."""
+    found = taken_partition(session, store, how, cursor, is_sub=is_sub)
+    level = _level(how, is_sub=is_sub)
+    if level.kind == "HASH":
+        raise OraError(14255, "table is not partitioned by Range, List, Composite Range or Composite List method")
+    cut = tuple(cursor.expressions()) if cursor.accept("AT" if level.kind == "RANGE" else "VALUES") else ()
+    new = [Partition("", 0, 0), Partition("", 0, 0)]
     if cursor.accept("INTO"):
-        cursor.expect("(")
-        for part in (lower, upper):
-            cursor.expect("PARTITION")
-            if cursor.next.kind in ("word", "quoted") and cursor.next.value != "TABLESPACE":
-                part.name = cursor.name()
-            while read_storage(cursor, Storage()):
-                pass
-            cursor.accept(",")
-        cursor.expect(")")
-    _replace(session, store, how, [found], [lower, upper])
+        new = _halves(cursor, "SUBPARTITION" if is_sub else "PARTITION")
+    if cut:
+        new[0].bound = cut
+    if len(new) < 2 or any(not part.bound for part in new[:-1]) or (cut and len(new) > 2):
+        raise OraError(3001, "unimplemented feature: this form of SPLIT")
+    new[-1].bound = found.bound if level.kind == "RANGE" else _rest(session, store, level, found, new[:-1])
+    for part in new:
+        part.parts = [Partition("", 0, 0, leaf.bound) for leaf in found.parts]
+    _replace(session, store, how, [found], new)
+
+
+def _level(how: Partitioning, *, is_sub: bool) -> Partitioning:
+    if is_sub and how.sub is None:
+        raise OraError(14253, "table is not partitioned by Composite Range method")
+    found = how.sub if is_sub else how
+    assert found is not None
+    return found
+
+
+def _halves(cursor: Cursor, word: str) -> list[Partition]:
+    cursor.expect("(")
+    found = list[Partition]()
+    while not found or cursor.accept(","):
+        cursor.expect(word)
+        part = Partition("", 0, 0)
+        if cursor.next.kind in ("word", "quoted") and cursor.next.value not in ("TABLESPACE", "VALUES"):
+            part.name = cursor.name()
+        if cursor.accept("VALUES", "LESS", "THAN") or cursor.accept("VALUES"):
+            part.bound = tuple(cursor.expressions())
+        while read_storage(cursor, Storage()):
+            pass
+        found.append(part)
+    cursor.expect(")")
+    return found
+
+
+def _rest(
+    session: EngineSession, store: TableStore, how: Partitioning, found: Partition, named: list[Partition]
+) -> tuple[str, ...]:
+    """Return the values of a list that the named halves leave to the last one."""
+    if found.bound == OTHERS:
+        return OTHERS
+    types = types_of(store, how)
+    taken = {listed(session, text, types) for part in named for text in part.bound}
+    if not taken <= {listed(session, text, types) for text in found.bound}:
+        raise OraError(14313, "Value does not exist in partition")
+    rest = tuple(text for text in found.bound if listed(session, text, types) not in taken)
+    if not rest:
+        raise OraError(14314, "resulting List partition(s) must contain at least 1 value")
+    return rest
 
 
 def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
-    """MERGE PARTITIONS a, b INTO PARTITION c, of a range."""
-    if not cursor.accept("MERGE", "PARTITIONS"):
+    """MERGE [SUB]PARTITIONS a, b INTO [SUB]PARTITION c [SUBPARTITIONS n]."""
+    is_sub = cursor.is_next("MERGE", "SUBPARTITIONS")
+    if not cursor.accept("MERGE", "PARTITIONS") and not cursor.accept("MERGE", "SUBPARTITIONS"):
         return False
     how = _require(store.definition.partitioning)
-    if how.kind != "RANGE" or how.sub is not None:
-        raise OraError(3001, "unimplemented feature: MERGE of partitions that are not of a plain range")
-    merged = [taken_partition(session, store, how, cursor, is_sub=False)]
+    level = _level(how, is_sub=is_sub)
+    if level.kind == "HASH":
+        raise OraError(14255, "table is not partitioned by Range, List, Composite Range or Composite List method")
+    merged = [taken_partition(session, store, how, cursor, is_sub=is_sub)]
     while cursor.accept(","):
-        merged.append(taken_partition(session, store, how, cursor, is_sub=False))
-    made = Partition("", 0, 0, max(merged, key=how.partitions.index).bound)
-    if cursor.accept("INTO", "PARTITION"):
+        merged.append(taken_partition(session, store, how, cursor, is_sub=is_sub))
+    if not any(all(any(one is part for part in parts) for one in merged) for parts in _containers(how, is_sub=is_sub)):
+        raise OraError(14638, "cannot MERGE subpartitions in different Range Composite partitions")
+    made = Partition("", 0, 0)
+    if level.kind == "RANGE":
+        made.bound = max(merged, key=(how.leaves if is_sub else how.partitions).index).bound
+    else:
+        made.bound = OTHERS if any(p.bound == OTHERS for p in merged) else tuple(text for p in merged for text in p.bound)
+    if cursor.accept("INTO", "SUBPARTITION" if is_sub else "PARTITION"):
         made.name = cursor.name()
+    _read_subpartitions(how, cursor, made, merged)
     _replace(session, store, how, merged, [made])
     _skip_options(cursor)
     return True
+
+
+def _read_subpartitions(how: Partitioning, cursor: Cursor, made: Partition, merged: list[Partition]) -> None:
+    """Give the partition the hash subpartitions that the statement or the table has, else as many as were merged. Of lists and
+    ranges those of the template, else one for all values."""
+    if how.sub is None or not merged[0].parts:
+        return
+    count = int(cursor.take().value) if cursor.accept("SUBPARTITIONS") else 0
+    if how.sub.kind == "HASH" and not how.sub.partitions:
+        count = count or max(len(part.parts) for part in merged)
+    made.parts = [Partition("", 0, 0) for _ in range(count)]
+
+
+def _containers(how: Partitioning, *, is_sub: bool) -> list[list[Partition]]:
+    return [part.parts for part in how.partitions] if is_sub else [how.partitions]
 
 
 def _exchange(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
@@ -307,33 +373,48 @@ def _add_row(store: TableStore, values: Row, scn: int) -> int:
     return row
 
 
+def _leaves(partitions: Iterable[Partition]) -> list[Partition]:
+    return [leaf for partition in partitions for leaf in partition.parts or [partition]]
+
+
 def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: list[Partition], new: list[Partition]) -> None:
     """Put the rows of some partitions into new ones, where they have new ROWIDs, and so those of tables that are partitioned by
-    reference to it."""
-    place = how.partitions.index(min(old, key=how.partitions.index))
+    reference to it. All are partitions, or all subpartitions of one."""
+    is_sub = all(one is not old[0] for one in how.partitions)
+    siblings = next(parts for parts in _containers(how, is_sub=is_sub) if any(one is old[0] for one in parts))
+    place = min(at for at, one in enumerate(siblings) if any(one is part for part in old))
     rows = [row for partition in old for row in rows_of(store, partition)]
-    for partition in old:
-        how.partitions.remove(partition)
-    how.partitions[place:place] = [numbered(session, partition, how) for partition in new]
+    stay = [one for one in siblings if all(one is not part for part in old)]
+    if {one.name for one in stay} & {one.name for one in new if one.name}:
+        raise OraError(14013, "duplicate partition name")
+    siblings[:] = [*stay[:place], *(numbered_as(session, one, how, is_sub=is_sub) for one in new), *stay[place:]]
     for row in rows:
         values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
         part = None if values is None else partition_of(session, store, store.padded(values))
-        store.part_of[row] = part or how.partitions[place]
-    _split_fast(session, store, rows, old, new)
-    for child, theirs, parts in _by_reference(session, store, {partition.name for partition in old}):
-        _replace(session, child, theirs, parts, [Partition(made.name, 0, 0, parent=made.name) for made in new])
+        store.part_of[row] = part or _leaves(new)[0]
+    _keep_ids(session, store, rows, old, new)
+    for child, theirs, parts in _by_reference(session, store, {leaf.name for leaf in _leaves(old)}):
+        _replace(session, child, theirs, parts, [Partition(made.name, 0, 0, parent=made.name) for made in _leaves(new)])
         _refresh(session, child)
 
 
-def _split_fast(
+def _keep_ids(
     session: EngineSession, store: TableStore, rows: Sequence[int], old: list[Partition], new: list[Partition]
 ) -> None:
-    """Let the half that has all rows keep the segment of the partition that was split, where the other one is empty."""
-    filled = [one for one in new if any(store.part_of[row] is one for row in rows)]
-    if len(old) == 1 and len(new) == 2 and len(filled) == 1 and session.database.options.fast_split != "none":
-        filled[0].data_object_id = old[0].data_object_id
-        if session.database.options.fast_split == "object":
-            filled[0].object_id = old[0].object_id
+    """Let a partition keep the object number of the one whose name it has, by a reading of `partition_ids`. The one part of a
+    SPLIT that has rows keeps its segment too."""
+    options = session.database.options
+    if options.partition_ids == "name":
+        numbers = {leaf.name: leaf.object_id for leaf in _leaves(old)}
+        for leaf in _leaves(new):
+            leaf.object_id = numbers.get(leaf.name, leaf.object_id)
+    filled = [one for one in new if any(store.part_of[row] is leaf for row in rows for leaf in one.parts or [one])]
+    if len(old) != 1 or len(filled) != 1 or options.fast_split == "none":
+        return
+    for leaf, before in zip(_leaves(filled), _leaves(old), strict=True):
+        leaf.data_object_id = before.data_object_id
+        if options.fast_split == "object":
+            leaf.object_id = before.object_id
 
 
 _VERBS = {

@@ -87,16 +87,20 @@ def _does_not_block(cursor: Cursor) -> bool:
 
 
 def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
-    """Move the rows into a new segment, where each has a new ROWID. The redo is of blocks, so LogMiner shows the DDL alone."""
+    """Move the rows into a new segment, where each has a new ROWID. The redo is of blocks, so LogMiner shows the DDL alone.
+
+    Without ONLINE and UPDATE INDEXES the table's indexes are UNUSABLE then.
+    """
     keeps_indexes = False
     while cursor.next.kind != "end":
         if cursor.accept("ONLINE") or cursor.accept("UPDATE", "INDEXES"):
             keeps_indexes = True
         elif not read_storage(cursor, Storage()):
             cursor.end()
-    unusable = not keeps_indexes and any(i.kind for i in store.indexes)
-    if unusable or store.definition.partitioning or store.definition.iot:
-        raise OraError(3001, "unimplemented feature: MOVE of a table whose indexes it would leave UNUSABLE")
+    if store.definition.partitioning:
+        raise OraError(14511, "cannot perform operation on a partitioned object")
+    if store.definition.iot:
+        raise OraError(3001, "unimplemented feature: MOVE of an index-organized table")
     database, table, before = session.database, store.definition, copy.copy(store.definition)
     live = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
     store.rows = Rows((row, [version]) for row, version in enumerate(live))
@@ -104,6 +108,7 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     store.freed.clear()
     for index in store.indexes:
         store.reindex(index)
+        index.usable = index.usable and (keeps_indexes or not index.kind)
     table.data_object_id, table.last_ddl = database.next_object_id(), database.ddl_time()
     database.tables.refresh(store)
     store.structure_scn = write_ddl(session, cursor.text, before)

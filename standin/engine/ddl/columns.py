@@ -143,7 +143,7 @@ def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) 
 def append_column(session: EngineSession, store: TableStore, column: TableColumn, shown: Any) -> None:
     table = store.definition
     if shown is not None:
-        column.stored_default = encoder_of(column.type)(shown)
+        column.stored_default = encoder_of(column.type, store.database_zone)(shown)
         if column.nullable and any(c.kind == "guard" for c in table.columns):
             column.guard_bit = 1 + max((c.guard_bit for c in table.columns if c.guard_bit is not None), default=-1)
     table.columns.append(column)

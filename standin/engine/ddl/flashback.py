@@ -1,4 +1,4 @@
-"""FLASHBACK TABLE .. TO SCN: rows that have changed since are deleted, and inserted as they were, with new ROWIDs.
+"""FLASHBACK TABLE .. TO SCN or TIMESTAMP: rows that have changed since are deleted, and inserted as they were, with new ROWIDs.
 
 Oracle notes their ROWIDs in a temporary table SYS_TEMP_FBT, which stays in the schema. Where the DDL's own row stands in the
 redo is not published: the option `flashback_redo` says where.
@@ -26,23 +26,25 @@ _COLUMNS = "schema VARCHAR2(128), object_name VARCHAR2(128), object# NUMBER, rid
 
 
 def flashback_table(session: EngineSession, cursor: Cursor) -> None:
-    """Run FLASHBACK TABLE t [, ..] TO SCN n, or t TO BEFORE DROP."""
+    """Run FLASHBACK TABLE t [, ..] TO SCN n or TO TIMESTAMP at, or t TO BEFORE DROP."""
     named = [cursor.qualified()]
     while cursor.accept(","):
         named.append(cursor.qualified())
     if len(named) == 1 and cursor.accept("TO", "BEFORE", "DROP"):
         take_back_table(session, cursor, *named[0])
         return
-    if not cursor.accept("TO", "SCN"):
-        raise OraError(3001, "unimplemented feature: FLASHBACK TABLE to a time")
+    is_time = cursor.accept("TO", "TIMESTAMP")
+    if not is_time and not cursor.accept("TO", "SCN"):
+        raise OraError(3001, "unimplemented feature: FLASHBACK TABLE to a restore point")
     value = cursor.text[cursor.next.start :].strip()
     if value.upper().endswith(" ENABLE TRIGGERS"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE .. ENABLE TRIGGERS")
     if value.upper().endswith(" DISABLE TRIGGERS"):
         value = value.rsplit(None, 2)[0]
     stores = [_rewindable(session, owner, name) for owner, name in named]
+    asked = f"timestamp_to_scn({value})" if is_time else value
     scn = (
-        Compiler(EMPTY_SCOPE).compile(parse_as_written(f"select {value} from dual").expressions[0]).run((), Frame(session, ()))
+        Compiler(EMPTY_SCOPE).compile(parse_as_written(f"select {asked} from dual").expressions[0]).run((), Frame(session, ()))
     )
     for store in stores:
         readable_scn(session, store, scn)

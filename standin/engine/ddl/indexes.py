@@ -141,14 +141,18 @@ def _key_column(session: EngineSession, store: TableStore, key: str) -> str:
 
 
 def alter_index(session: EngineSession, cursor: Cursor) -> None:
-    """REBUILD, RENAME TO, VISIBLE and storage: none changes what the index enforces."""
+    """REBUILD, UNUSABLE, RENAME TO, VISIBLE and storage. Partitions of an index are not modelled."""
     owner, name = cursor.qualified()
     store, index = _index_named(session, owner or session.schema, name)
     if cursor.accept("RENAME", "TO"):
         index.name = cursor.name()
         for constraint in store.definition.constraints:
             constraint.index = index.name if constraint.index == name else constraint.index
-    elif cursor.next.value in ("UNUSABLE", "MODIFY", "SPLIT", "DROP"):
+    elif cursor.accept("UNUSABLE"):
+        index.usable = False
+    elif cursor.accept("REBUILD"):
+        index.usable = True
+    elif cursor.next.value in ("MODIFY", "SPLIT", "DROP"):
         raise OraError(3001, f"unimplemented feature: ALTER INDEX {cursor.next.value}")
     write_ddl(session, cursor.text, store.definition, name=name)
 

@@ -23,7 +23,8 @@ from standin.interface import OraError
 from standin.model import Partition, Partitioning, SqlType
 
 _ABOVE_ALL = object()  # MAXVALUE
-_OTHERS = "DEFAULT"
+OTHERS = ("DEFAULT",)  # the bound of the partition of a list that takes all other values
+_WIDEST = {"LIST": OTHERS, "RANGE": ("MAXVALUE",)}  # of a subpartition that nothing declares
 MOST_PARTITIONS = 1048575
 SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 _DAYS = {**{unit: seconds / 86400 for unit, seconds in SECONDS.items()}, "MONTH": 31, "YEAR": 366}  # at most
@@ -79,13 +80,13 @@ def _chosen(
         encoders = [store.layout.encoders[store.layout.position[name]] for name in how.columns]
         text = b"|".join(b"" if v is None else encode(v) for v, encode in zip(key, encoders, strict=True))
         return parts[_bucket(crc32(text), len(parts))]
-    types = [store.definition.columns[store.layout.position[name]].type for name in how.columns]
+    types = types_of(store, how)
     if how.kind == "RANGE":
         return next(
             (p for p in parts if _is_below(key, [_bound(session, t, k) for t, k in zip(p.bound, types, strict=True)])), None
         )
-    others = next((p for p in parts if p.bound == (_OTHERS,)), None)
-    return next((p for p in parts if p is not others and key in _listed(session, p, types)), others)
+    others = next((p for p in parts if p.bound == OTHERS), None)
+    return next((p for p in parts if p is not others and any(key == listed(session, t, types) for t in p.bound)), others)
 
 
 def _bucket(number: int, count: int) -> int:
@@ -112,15 +113,17 @@ def partition_for(session: EngineSession, store: TableStore, how: Partitioning, 
     return found
 
 
-def _listed(session: EngineSession, partition: Partition, types: list[SqlType]) -> set[tuple[Any, ...]]:
+def types_of(store: TableStore, how: Partitioning) -> list[SqlType]:
+    return [store.definition.columns[store.layout.position[name]].type for name in how.columns]
+
+
+def listed(session: EngineSession, text: str, types: list[SqlType]) -> tuple[Any, ...]:
+    """Return the values that a text among those of a list means, one for each column."""
     if len(types) == 1:
-        return {(_bound(session, text, types[0]),) for text in partition.bound}
-    found = set()
-    for text in partition.bound:
-        tree = parse_as_written(f"select {text} from dual").expressions[0]
-        items = tree.expressions if isinstance(tree, exp.Tuple) else [tree]
-        found.add(tuple(_bound(session, item.sql(dialect="oracle"), kind) for item, kind in zip(items, types, strict=True)))
-    return found
+        return (_bound(session, text, types[0]),)
+    tree = parse_as_written(f"select {text} from dual").expressions[0]
+    items = tree.expressions if isinstance(tree, exp.Tuple) else [tree]
+    return tuple(_bound(session, item.sql(dialect="oracle"), kind) for item, kind in zip(items, types, strict=True))
 
 
 def _is_below(key: tuple[Any, ...], bound: list[Any]) -> bool:
@@ -162,8 +165,7 @@ def _created(session: EngineSession, store: TableStore, how: Partitioning, value
         limit = _next_limit(last, value, how.interval or "")
         bound = _literal(limit)
         place = sum(_bound(session, p.bound[0], kind) < limit for p in how.partitions)
-    template = how.sub.partitions if how.sub else []
-    made = numbered(session, Partition("", 0, 0, (bound,), [Partition(p.name, 0, 0, p.bound) for p in template], True), how)
+    made = numbered(session, Partition("", 0, 0, (bound,), interval=True), how)
     how.partitions.insert(place, made)
     _write(session, store, made, how)
     return made
@@ -191,15 +193,24 @@ def _write(session: EngineSession, store: TableStore, made: Partition, how: Part
 
 
 def numbered(session: EngineSession, partition: Partition, how: Partitioning) -> Partition:
-    """Give a partition and its subpartitions their ids, and names where they have none; fill in the template."""
-    database = session.database
-    if how.sub is not None and not partition.parts:
-        partition.parts = [Partition(p.name, 0, 0, p.bound) for p in how.sub.partitions] or [Partition("", 0, 0)]
-    partition.object_id = partition.data_object_id = database.next_object_id()
+    """Give a partition and its subpartitions their ids, and names where they have none. Those of a template begin with the
+    partition's."""
+    partition.object_id = partition.data_object_id = session.database.next_object_id()
     partition.name = partition.name or f"SYS_P{partition.object_id}"
+    if how.sub is not None and not partition.parts:
+        named = [Partition(p.name and f"{partition.name}_{p.name}", 0, 0, p.bound) for p in how.sub.partitions]
+        partition.parts = named or [Partition("", 0, 0, _WIDEST.get(how.sub.kind, ()))]
     for part in partition.parts:
-        part.object_id = part.data_object_id = database.next_object_id()
-        part.name = f"{partition.name}_{part.name}" if part.name else f"SYS_SUBP{part.object_id}"
+        numbered_as(session, part, how, is_sub=True)
+    return partition
+
+
+def numbered_as(session: EngineSession, partition: Partition, how: Partitioning, *, is_sub: bool) -> Partition:
+    """Number a partition, or a subpartition."""
+    if not is_sub:
+        return numbered(session, partition, how)
+    partition.object_id = partition.data_object_id = session.database.next_object_id()
+    partition.name = partition.name or f"SYS_SUBP{partition.object_id}"
     return partition
 
 

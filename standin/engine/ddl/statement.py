@@ -36,6 +36,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "INDEX"): indexes.create_index,
     ("CREATE", "GLOBAL", "TEMPORARY", "TABLE"): tables.create_table,
     ("CREATE", "IMMUTABLE", "TABLE"): tables.create_table,
+    ("CREATE", "BLOCKCHAIN", "TABLE"): tables.create_table,
     ("CREATE", "TABLE"): tables.create_table,
     ("CREATE", "SEQUENCE"): sequences.create_sequence,
     ("CREATE", "USER"): accounts.create_user,

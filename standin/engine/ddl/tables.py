@@ -30,20 +30,30 @@ from standin.engine.text.table_clauses import TableClauses, table_clauses
 from standin.engine.text.tokens import Cursor
 from standin.engine.types.datatypes import type_of_info
 from standin.interface import ColumnInfo, OraError
-from standin.model import UNRESOLVED, IndexOrganization, LogGroup, Partition, Partitioning, SchemaObject, SqlType, TableDef
+from standin.model import (
+    ROOT,
+    UNRESOLVED,
+    IndexOrganization,
+    LogGroup,
+    Partition,
+    Partitioning,
+    SchemaObject,
+    SqlType,
+    TableDef,
+)
 
 
 def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL) -> None:
     words = cursor.text[: cursor.next.start].upper().split()
-    temporary, immutable = "TEMPORARY" in words, "IMMUTABLE" in words
+    temporary, chained = "TEMPORARY" in words, "BLOCKCHAIN" in words
+    immutable = chained or "IMMUTABLE" in words
     owner, name = _new_name(session, cursor, "CREATE")
     of_type = _object_columns(session, cursor)
     columns, clauses, periods, logging = _columns_and_constraints(cursor, named=bool(of_type))
     if of_type:
         columns = _of_attributes(of_type, columns)
-    found = table_clauses(cursor, immutable=immutable)
-    if temporary:
-        _require_temporary(found, clauses)
+    found = table_clauses(cursor, immutable=immutable, chained=chained)
+    _require_possible(session, found, clauses, temporary=temporary, immutable=immutable)
     query = None if found.query is None else compile_query(session, found.query.strip())
     if query is not None:
         columns = _queried_columns(columns, query.columns)
@@ -56,7 +66,7 @@ def create_table(session: EngineSession, cursor: Cursor, *, info: str = USER_DDL
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
         [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
-        keeps_rows=found.keeps_rows, immutable=immutable, idle_days=found.idle_days,
+        keeps_rows=found.keeps_rows, immutable=immutable, idle_days=found.idle_days, chains={} if chained else None,
         compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
         lobs=found.storage.lobs,
     )  # fmt: skip
@@ -94,6 +104,15 @@ def _add_columns(session: EngineSession, table: TableDef, columns: Sequence[Colu
     table.columns += [period_column(name) for name in periods]
     if table.immutable:
         table.columns += chain_columns(table.next_segment_id)
+
+
+def _require_possible(
+    session: EngineSession, found: TableClauses, clauses: list[ConstraintClause], *, temporary: bool, immutable: bool
+) -> None:
+    if immutable and session.container == ROOT:
+        raise OraError(5729, "blockchain or immutable table cannot be created in root container")
+    if temporary:
+        _require_temporary(found, clauses)
 
 
 def _require_temporary(found: TableClauses, clauses: list[ConstraintClause]) -> None:

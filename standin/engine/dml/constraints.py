@@ -1,13 +1,15 @@
-"""NOT NULL and CHECK constraints, checked before a row is written. Unique and foreign keys are in `keys`."""
+"""Checks before a row is written: NOT NULL, CHECK constraints, usable indexes. Unique and foreign keys are in `keys`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from standin.engine.database.keys import unusable
 from standin.engine.expressions.compiler import Compiler
 from standin.engine.expressions.frame import Fn, Frame, NotCompilable
 from standin.engine.queries.access import table_scope
+from standin.engine.sessions.session import EngineSession
 from standin.engine.storage.layout import Row
 from standin.engine.storage.storage import TableStore
 from standin.engine.text.parse import parse_as_written
@@ -52,3 +54,15 @@ def require_checks(store: TableStore, checks: Iterable[tuple[str, Fn]], values: 
     for name, condition in checks:
         if condition(values, frame) is False:
             raise OraError(2290, f"check constraint ({store.definition.owner}.{name}) violated")
+
+
+def require_usable(session: EngineSession, store: TableStore, changed: frozenset[int] | None = None) -> None:
+    """Raise ORA-01502 if a change of a row needs an UNUSABLE index: a unique one, any with SKIP_UNUSABLE_INDEXES = FALSE.
+
+    `changed` are the positions that an UPDATE sets; an INSERT and a DELETE need all indexes.
+    """
+    for index in store.indexes:
+        if index.usable or (changed is not None and changed.isdisjoint(index.positions)):
+            continue
+        if index.unique or session.settings.get("SKIP_UNUSABLE_INDEXES", "").upper() == "FALSE":
+            raise unusable(store, index)

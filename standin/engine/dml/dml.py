@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from standin.engine.ddl.columns import with_virtual
 from standin.engine.ddl.partitions import partition_of
-from standin.engine.dml.constraints import checks_of, require_checks, require_not_null
+from standin.engine.dml.constraints import checks_of, require_checks, require_not_null, require_usable
 from standin.engine.dml.direct_load import asks_for_append, load, lock_for_load, may_load
 from standin.engine.dml.failing_rows import Attempts, FailedRow, PassesOver, attempt, failed_row, ignored_key
 from standin.engine.expressions.compiler import Compiler
@@ -23,6 +23,7 @@ from standin.engine.expressions.frame import EMPTY_SCOPE, Compiled, Fn, Frame, N
 from standin.engine.plsql.triggers import Triggers, before_insert, fire
 from standin.engine.queries.access import table_scope
 from standin.engine.queries.target import Target, target_of
+from standin.engine.sessions.chained_rows import chained
 from standin.engine.sessions.names import dml_target, require_mutable
 from standin.engine.sessions.privileges import require_on
 from standin.engine.sessions.session import EngineSession
@@ -214,6 +215,7 @@ class InsertPlan:
         rows = [self._complete(values, frame) for values in self.query(frame)]
         for row in rows:
             self._require_valid(row, frame)
+        require_usable(session, self.store)
         first = load(session, self.store, rows) if rows else 0
         return Touched(len(rows), self.store.rowid(first + len(rows) - 1) if rows else None, [])
 
@@ -229,6 +231,9 @@ class InsertPlan:
         if triggers:
             complete = with_virtual(store, before_insert(session, store, complete, triggers, frame), frame)
         self._require_valid(complete, frame)
+        require_usable(session, store)
+        if store.definition.chains is not None and database.options.chained_rows == "insert":
+            complete = chained(store, session.thread, complete)
         tx = database.transactions.of(session)
         row = database.rows.insert(tx, store, complete, partition_of(session, store, complete))
         database.keys.require_unique(tx, store, row, complete, store.indexes)
@@ -362,6 +367,7 @@ class UpdatePlan:
         if part is not store.part_of.get(row):
             return _move(session, store, row, stored, values, part)
         changed = self.changed | _followers(store, old, values)
+        require_usable(session, store, changed)
         database.rows.update(tx, store, row, stored, values, changed, order=self.order)
         return row
 
@@ -429,6 +435,7 @@ class DeletePlan:
 def delete_row(session: EngineSession, store: TableStore, row: int) -> None:
     stored = store.rows[row][-1].values
     assert stored is not None
+    require_usable(session, store)
     session.database.rows.delete(session.database.transactions.of(session), store, row, stored)
 
 
@@ -445,12 +452,15 @@ def follow_delete(session: EngineSession, store: TableStore, old: Row, frame: Fr
                 continue
             values = child.padded(stored)
             if constraint.on_delete == "CASCADE":
+                require_usable(session, child)
                 database.rows.delete(tx, child, row, stored)
                 follow_delete(session, child, values, frame)
                 continue
             new = with_virtual(child, tuple(None if i in cleared else v for i, v in enumerate(values)), frame)
             require_not_null(child, new, updating=True)
-            database.rows.update(tx, child, row, stored, new, cleared | _followers(child, values, new))
+            changed = cleared | _followers(child, values, new)
+            require_usable(session, child, changed)
+            database.rows.update(tx, child, row, stored, new, changed)
     database.keys.require_no_children(tx, store, old, None)
 
 
@@ -458,6 +468,7 @@ def _move(session: EngineSession, store: TableStore, row: int, stored: Row, valu
     """Move a row to another partition: a DELETE and an INSERT with another ROWID. Raise ORA-14402 unless that is allowed."""
     if not store.definition.row_movement:
         raise OraError(14402, "updating partition key column would cause a partition change")
+    require_usable(session, store)
     tx = session.database.transactions.of(session)
     session.database.rows.delete(tx, store, row, stored)
     return session.database.rows.insert(tx, store, values, part)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from standin.engine.database.database import Database
+from standin.engine.sessions.chained_rows import chain_rows
 from standin.engine.settings.nls import NLS_DEFAULTS, checked_nls
 from standin.engine.transactions.session_state import SessionState
 from standin.engine.transactions.transaction import Transaction
@@ -39,6 +40,7 @@ class EngineSession(SessionState, ABC):
             if self.transaction is not None:
                 self.database.await_redo(self)
                 self._check_deferred(self.transaction)
+                chain_rows(self.database, self.transaction)
                 self.database.transactions.commit(self.transaction)
             self.release_table_locks()
             self.database.changed.notify_all()

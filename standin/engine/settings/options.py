@@ -65,6 +65,7 @@ class DatabaseOptions:
     quotes: str = "doubled"
     # A TIMESTAMP or INTERVAL that is stored without a fraction, where the mask has FF9: zeros, the point alone, or none
     whole_seconds: str = "zeros"
+    time_zone: str = "+00:00"  # DBTIMEZONE, in which a TIMESTAMP WITH LOCAL TIME ZONE is stored: an offset
     local_zone_call: str = "TO_TIMESTAMP_TZ"  # what SQL_REDO calls for a TIMESTAMP WITH LOCAL TIME ZONE; peers know _ITZ too
     national_text: str = "plain"  # NVARCHAR2 of ASCII characters alone: a literal; or unistr, as other national text
     urowids: str = "text"  # the value of a UROWID column in SQL_REDO: unsupported is `Unsupported Type`
@@ -108,12 +109,17 @@ class DatabaseOptions:
     # Changes of a temporary table's rows in the redo: none; or unshown, each with a comment in place of its statement, as a
     # peer has met them
     temporary_rows: str = "none"
+    # The place in the chain of a blockchain table's row: update, in an UPDATE of each row before the COMMIT; insert, in its
+    # INSERT; or unsupported, rows that LogMiner does not show
+    chained_rows: str = "update"
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"
     # What the half of a SPLIT PARTITION that has all rows keeps of the old partition: object, its OBJECT_ID and its segment;
     # segment, with the ROWIDs; or none
     fast_split: str = "object"
+    # The OBJECT_ID of a partition that SPLIT or MERGE makes under the name of one that it ends: new; or name, that one's
+    partition_ids: str = "new"
     # The rows that SHRINK SPACE moves, in the redo: none; or delete first or insert first, a DELETE and an INSERT of each
     moved_rows: str = "none"
     # Which change of a migrated or chained row has the ROWID of the block in which the row lies, and not its own: none; delete;
@@ -124,7 +130,7 @@ class DatabaseOptions:
 
     @property
     def catalog_forms(self) -> CatalogForms:
-        return CatalogForms(self.hidden_columns, self.long_names, self.object_rows, self.extended_rows)
+        return CatalogForms(self.hidden_columns, self.long_names, self.object_rows, self.extended_rows, self.chained_rows)
 
     def oldest_scn(self, current_scn: int) -> int:
         """Return the SCN below which row versions may be gone (ORA-01555)."""

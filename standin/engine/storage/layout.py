@@ -18,11 +18,11 @@ _CHARSETS = {"CLOB": "utf-8", "NCLOB": "utf-16-be"}
 class RowLayout:
     """Encoders and coercers by position, and the columns that supplemental logging adds to an UPDATE."""
 
-    def __init__(self, table: TableDef, database_wide: Set[str]) -> None:
+    def __init__(self, table: TableDef, database_wide: Set[str], database_zone: int | str = 0) -> None:
         columns = table.columns
         self.names = tuple(c.name for c in columns)
         self.position = {c.name: i for i, c in enumerate(columns)}
-        self.encoders = tuple(encoder_of(c.type) for c in columns)
+        self.encoders = tuple(encoder_of(c.type, database_zone) for c in columns)
         self.coercers = tuple(coercer_of(c.type, f'"{table.owner}"."{table.name}"."{c.name}"') for c in columns)
         self.segment_ids = tuple(c.segment_id for c in columns)
         self.virtual = tuple((i, c.virtual) for i, c in enumerate(columns) if c.virtual is not None)

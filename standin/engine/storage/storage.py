@@ -24,10 +24,12 @@ class Index:
     """
 
     def __init__(
-        self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0, kind: str = "NORMAL", constraint: str = ""
-    ) -> None:
+        self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0, kind: str = "NORMAL", constraint: str = "",
+        usable: bool = True,
+    ) -> None:  # fmt: skip
         self.name, self.columns, self.unique, self.object_id, self.kind = name, columns, unique, object_id, kind
         self.constraint = constraint  # the key that the index enforces
+        self.usable = usable  # False after a MOVE, until it is built again
         self.positions: tuple[int, ...] = ()
         self._entries: dict[tuple[Any, ...], set[int]] = {}
         self._loaded: dict[int, int] = {}  # the rows of direct-path loads, by hash of their key: for a unique index
@@ -96,6 +98,7 @@ class TableStore:
         self.created_scn = scn
         self.structure_scn = scn  # of the last structural DDL, which flashback cannot cross
         self.pad: Row = ()
+        self.database_zone: int | str = 0
         self.layout = RowLayout(definition, frozenset())
         self.generation = 0
         self.has_references = False
@@ -133,10 +136,11 @@ class TableStore:
         self.freed.clear()
         for index in self.indexes:
             index.clear()
+            index.usable = True
 
     def refresh(self, database_wide: frozenset[str]) -> None:
         """Derive everything that depends on the definition."""
-        self.layout = RowLayout(self.definition, database_wide)
+        self.layout = RowLayout(self.definition, database_wide, self.database_zone)
         self.generation += 1
         self.has_references = any(c.kind == "R" and c.enabled for c in self.definition.constraints)
         self.compiled_checks = None

@@ -28,11 +28,16 @@ class TableClauses:
     nested: dict[str, str] = field(default_factory=dict)  # tables that store nested tables, by column
 
 
-def table_clauses(cursor: Cursor, *, immutable: bool = False) -> TableClauses:
+def table_clauses(cursor: Cursor, *, immutable: bool = False, chained: bool = False) -> TableClauses:
     """Read to the statement's end. Raise ORA-03001 for a clause that is not modelled and may change how rows behave."""
     found = TableClauses()
     if immutable:
         immutable_clauses(cursor, found)
+    if chained:
+        cursor.expect("HASHING", "USING")
+        cursor.name()
+        cursor.expect("VERSION")
+        cursor.name()
     while cursor.next.kind == "word":
         if read_storage(cursor, found.storage) or _organization(cursor, found):
             continue

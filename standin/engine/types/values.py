@@ -157,8 +157,11 @@ def _ordered(packed: bytes) -> bytes:
     return bytes(b ^ 0xFF for b in packed) if packed[0] & 0x80 else bytes([packed[0] | 0x80]) + packed[1:]
 
 
-def encoder_of(type_: SqlType) -> Encoder:
+def encoder_of(type_: SqlType, database_zone: int | str = 0) -> Encoder:
+    """Return what writes the internal bytes of a value. Local times are stored in the database's time zone."""
     name = type_.name
+    if name == "TIMESTAMP WITH LOCAL TIME ZONE":
+        return lambda value: encode_timestamp(Zoned(value.utc).local(database_zone))
     if name in ("NUMBER", "FLOAT"):
         return encode_number
     if name == "DATE":
@@ -179,7 +182,6 @@ def encoder_of(type_: SqlType) -> Encoder:
 
 _OTHER_ENCODERS: dict[str, Encoder] = {
     "TIMESTAMP WITH TIME ZONE": encode_zoned,
-    "TIMESTAMP WITH LOCAL TIME ZONE": lambda value: encode_timestamp(value.utc),  # DBTIMEZONE is +00:00
     "INTERVAL DAY TO SECOND": DaySecond.encode,
     "INTERVAL YEAR TO MONTH": YearMonth.encode,
     "ROWID": encode_rowid,

@@ -1,8 +1,11 @@
 """Names of tables are data: no DAG, form, note or map index runs one as a template, and tables with any name are loaded."""
 
+import html
+import re
 from types import SimpleNamespace
 
 import pytest
+from markdown_it import MarkdownIt
 
 from redolake.config.tables import Match, Table
 from redolake.steps.ranges.swap import CopiedTable, Copies
@@ -117,3 +120,33 @@ def test_no_task_of_ours_runs_a_text_as_a_template(settings, mode):
 
     assert wrong == []
     assert sum(len(dag.tasks) for dag in dags) > 30
+
+
+MARKED = ("`<img src=x>`", "A|B", "A\n| x | y |\n\n# B", "a``b", "`", "<b>", "[x](http://y)", "A\\|B", " A ", "\u202eB")
+
+
+def codes_of(text):
+    """Return what a reader sees as code in each row of the table below a text, and the other markup of its page."""
+    page = MarkdownIt("commonmark").enable("table").render(text)
+    rows = [re.findall(r"<td><code>(.*?)</code></td>", row) for row in page.split("<tr>")[1:]]
+    return [[html.unescape(code) for code in row] for row in rows if row], re.findall(r"<(?:img|b|h\d|a)\b", page)
+
+
+def test_a_name_in_the_text_of_a_dag_is_no_markup(settings):
+    from redolake.airflow.factory import misconfigured_dag
+    from redolake.airflow.texts import APPLY, dag_text
+    from redolake.errors import ConfigurationError, Finding, one_line
+
+    names = [str(TableId("SHOP", name)) for name in (*MARKED, *ODD)]
+    tables = tuple(Table(table=name) for name in names)
+    matches = (Match(match="SHOP.`|<b>X*"),)
+    pipeline = settings().model_copy(update={"tables": tables, "matches": matches, "lake": "/lake/`|<b>"})
+    rows, markup = codes_of(dag_text(APPLY, pipeline))
+
+    assert markup == []
+    assert [row[0] for row in rows] == [*map(one_line, names), "SHOP.`|<b>X*"]
+    assert [row[1] for row in rows[:-1]] == [one_line(pipeline.target(table.id)) for table in tables]
+
+    for name in MARKED:
+        doc = misconfigured_dag(name, ConfigurationError([Finding(name, f"```\n# {name}", "x")])).doc_md
+        assert codes_of(doc) == ([], [])

@@ -296,6 +296,21 @@ def test_a_row_that_names_no_key_or_no_transaction_refuses_the_table(one: dict[s
     assert why in into.tables[PARTS].why_not
 
 
+@pytest.mark.parametrize("xid", ["0.0.0", "7.7.4294967295", None])
+def test_a_change_of_an_unknown_transaction_may_be_of_those_that_are_sought(xid: str | None) -> None:
+    """It stands before a range in which the sought transactions commit."""
+    only = frozenset({(3, "1.2.3")})
+    into = touched()
+    assert take_row(into, row(9, Operation.UPDATE, "4.4.4"), only) is None
+    assert take_row(into, row(10, Operation.UPDATE, xid), only) == PARTS  # type: ignore[arg-type]
+    assert "does not say of which transaction it is" in into.tables[PARTS].why_not
+
+    into = touched()
+    assert take_row(into, row(11, Operation.UPDATE, xid, rollback=True), only) is None  # type: ignore[arg-type]
+    assert take_row(into, row(12, Operation.ROLLBACK, xid), only) is None  # type: ignore[arg-type]
+    assert (into.tables[PARTS].why_not, into.tables[PARTS].changes) == ("", 0), "what it undoes has the key"
+
+
 @pytest.mark.parametrize(
     ("sql", "refused"),
     [

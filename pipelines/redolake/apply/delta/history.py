@@ -90,11 +90,8 @@ class DeltaHistory(DeltaTable):
     """`base_id` is the table's, without its load."""
 
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
-        super().__init__(spark, path, base_id)
-
-    def log_error(self, path: str, what: str) -> LakeDamaged:
-        owner = Owner.of(self.base_id)
-        return super().log_error(path, what) if owner is None else damage_in(owner.table, self.path)(path, what)
+        owner = Owner.of(base_id)
+        super().__init__(spark, path, base_id, None if owner is None else damage_in(owner.table, path))
 
     def check_not_set_back(self, task: TableTask) -> None:
         """Raise TableSetBack when the history lacks what batches have appended, so that an epoch would begin without a word;

@@ -5,7 +5,6 @@ Each reading lists `_delta_log` itself, because the snapshot of a Spark session 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -43,6 +42,14 @@ FORMS: dict[str, dict[str, tuple[type, ...]]] = {
         "partitionColumns": (list, type(None)),
     },
     "protocol": {"readerFeatures": (list, type(None)), "writerFeatures": (list, type(None))},
+    "add": {"path": (str, type(None)), "modificationTime": (int, type(None))},
+    # Our user metadata. Whoever writes something else in its form has not written it for us.
+    "redolake": {
+        "ddl_scn": (int, type(None)),
+        "ddl_step": (int, type(None)),
+        CHECKED: (int, type(None)),
+        "epoch_since": (int, type(None)),
+    },
 }
 
 
@@ -190,13 +197,13 @@ class DeltaLog:
     def table_bytes(self) -> int | None:
         """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""
         size = self._checksum().get("tableSizeBytes")
-        return None if size is None else int(size)
+        return size if isinstance(size, int) else None
 
     def schema(self) -> Any:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""
         try:
-            found = json.loads(self._last("metadata", "metaData")["schemaString"])
-            if isinstance(found, dict):
+            found = from_json(self._last("metadata", "metaData")["schemaString"])
+            if all(isinstance(one["name"], str) and isinstance(one["metadata"], dict) for one in found["fields"]):
                 return found
         except (KeyError, TypeError, ValueError):
             pass
@@ -216,15 +223,16 @@ class DeltaLog:
     def features(self) -> frozenset[str]:
         """Return the reader and writer features that the protocol names; older protocols name none."""
         protocol = self._last("protocol", "protocol")
-        return frozenset([*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())])
+        return frozenset(map(str, [*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())]))
 
     def last_ddl(self, app_id: str) -> tuple[int, int] | None:
         """Return SCN and step of the last DDL that was followed completely since the last position of an application id."""
         for _, commit in reversed((*self.older, *self.commits)):
             actions = self._actions(commit)
             for ours in map(our_metadata, actions):
-                if ours.get("app") == app_id and "ddl_step" in ours:
-                    return int(ours["ddl_scn"]), int(ours["ddl_step"])
+                scn, step = ours.get("ddl_scn"), ours.get("ddl_step")
+                if ours.get("app") == app_id and scn is not None and step is not None:
+                    return scn, step
             if any(action.get("txn", {}).get("appId") == app_id for action in actions):
                 return None
         return None
@@ -243,7 +251,7 @@ class DeltaLog:
     def _checksum(self) -> dict[str, Any]:
         if "checksum" not in self.known:
             try:
-                found = json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc"))
+                found = from_json(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc"))
             except (FileNotFoundError, ValueError):
                 found = None
             parts = {"metaData": found.get("metadata"), "protocol": found.get("protocol")} if isinstance(found, dict) else {}
@@ -272,10 +280,10 @@ class DeltaLog:
         for add in (
             add for part in self.checkpoint for add in self._checkpoint_actions(part, "add", "path", "modificationTime")
         ):
-            found[add["path"]] = int(add["modificationTime"] or 0)
+            found[str(add["path"])] = int(add["modificationTime"] or 0)
         for action in (action for _, commit in self.commits for action in self._actions(commit)):
             if "add" in action:
-                found[action["add"]["path"]] = int(action["add"].get("modificationTime") or 0)
+                found[str(action["add"].get("path"))] = int(action["add"].get("modificationTime") or 0)
             found.pop(str(action.get("remove", {}).get("path")), None)
         return sorted(found, key=lambda path: found[path])
 
@@ -293,7 +301,7 @@ class DeltaLog:
             if any(_app_of(action).startswith(own) for action in actions):
                 if not has_ours:
                     notes = map(our_metadata, actions)
-                    checked = next((int(note[CHECKED]) for note in notes if note.get(CHECKED) is not None), version)
+                    checked = next((note[CHECKED] for note in notes if note.get(CHECKED) is not None), version)
                 has_ours = True
             elif any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
                 operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
@@ -378,10 +386,10 @@ def our_metadata(action: dict[str, Any]) -> dict[str, Any]:
     """Return the user metadata in a commit of ours, empty for any other action."""
     text = str(action.get("commitInfo", {}).get("userMetadata"))
     try:
-        found = json.loads(text)["redolake"] if text.startswith(OURS) else None
+        found = from_json(text)["redolake"] if text.startswith(OURS) else None
     except ValueError:
-        found = None  # anybody may write there what he likes
-    return found if isinstance(found, dict) else {}
+        found = None
+    return found if found is not None and _has_form("redolake", found) else {}
 
 
 def _app_of(action: dict[str, Any]) -> str:

@@ -123,6 +123,12 @@ def cure_of(what: str, table: TableId) -> str:
     )
 
 
+def table_in(app_id: str) -> str:
+    """Return the table that an application id of ours names."""
+    owner = Owner.of(app_id)
+    return app_id if owner is None else owner.table
+
+
 def damage_of(app_id: str, copy: str | None = None) -> Damage:
     """Return the error of a damaged log of the table that an application id names, of its shadow, or of the `copy` of it."""
     owner = Owner.of(app_id)

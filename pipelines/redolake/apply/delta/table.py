@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from redolake.apply.delta.log import DeltaLog, load_in, read_log
+from redolake.apply.delta.log import Damage, DeltaLog, load_in, read_log
 from redolake.apply.delta.owner import damage_of
 from redolake.apply.delta.schema import columns_of
 from redolake.apply.target import TargetColumn
@@ -20,8 +20,9 @@ class DeltaTable:
     """`base_id` names our commits, with the load whose contents they continue. Call `refresh` after each commit, and where
     commits of others must be seen."""
 
-    def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, base_id: str, damage: Damage | None = None) -> None:
         self.spark, self.path, self.base_id = spark, path, base_id
+        self.log_error = damage or damage_of(base_id)  # of a file of the log that cannot be read
 
     def refresh(self) -> None:
         for name in ("log", "app_id", "position", "schema", "columns", "fields"):
@@ -37,10 +38,6 @@ class DeltaTable:
     @cached_property
     def log(self) -> DeltaLog | None:
         return read_log(self.path, self.log_error)
-
-    def log_error(self, path: str, what: str) -> LakeDamaged:
-        """Return the error of a file of the log that cannot be read."""
-        return damage_of(self.base_id)(path, what)
 
     def damage(self) -> LakeDamaged | None:
         """Return why the log cannot be read; None if it can, or is not there."""

@@ -133,15 +133,16 @@ def divide(
     return left, Taken(taken, tuple(rows), len(open_after), is_new, decision.healed, windows)
 
 
-def has_events(context: ApplyContext, table: Target, rule: QuarantineRule | None) -> bool:
+def has_events(context: ApplyContext, table: Target, task: TableTask) -> bool:
     """Return whether anything is, or was once, in the quarantine of the table's load."""
-    return rule is not None and bool(read_events(context.spark, rule.path, table.load))
+    rule = task.quarantine
+    return rule is not None and bool(read_events(context.spark, rule.path, table.load, task.table))
 
 
 def read_state(
     context: ApplyContext, table: Target, commit_range: CommitRange, rule: QuarantineRule, decoded: DataFrame
 ) -> Changes:
-    events, start = read_events(context.spark, rule.path, table.load), commit_range.start
+    events, start = read_events(context.spark, rule.path, table.load, commit_range.version.table), commit_range.start
     states = fold(events, start - 1)
     is_open = frozenset(key for key, state in states.items() if state == "open")
     has_tail = any(event.position >= start for event in events)
@@ -300,12 +301,12 @@ def check_key_texts(context: ApplyContext, table: Target, task: TableTask, commi
     touched = {step.column.id for step in commit_range.steps if step.kind in KEY_TEXTS}
     if task.quarantine is None or touched.isdisjoint(commit_range.version.key):
         return
-    states = fold(read_events(context.spark, task.quarantine.path, table.load), commit_range.start - 1)
+    states = fold(read_events(context.spark, task.quarantine.path, table.load, task.table), commit_range.start - 1)
     refuse_open(task, commit_range, states, "a DDL has changed the type or the name of a column of the key")
 
 
 def check_plain(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange, *, is_plain: bool) -> None:
     """Raise QuarantineInTheWay for a range whose changes are not delivered one by one, while keys are wrong."""
     if task.quarantine is not None and not is_plain:
-        states = fold(read_events(context.spark, task.quarantine.path, table.load), commit_range.start - 1)
+        states = fold(read_events(context.spark, task.quarantine.path, table.load, task.table), commit_range.start - 1)
         refuse_open(task, commit_range, states, "values of the table are read again or assembled now")

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.log import read_log
+from redolake.apply.delta.log import Damage, read_log
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Terms, Writer, commit
-from redolake.errors import Transient
+from redolake.errors import LakeDamaged, Transient
 from redolake.values.quarantine import Event, is_in_version
 from redolake.values.table import TableId
 
@@ -35,9 +35,19 @@ SCHEMA = (
 FIELDS = tuple(part.split()[0] for part in SCHEMA.split(", "))
 
 
-def read_events(spark: SparkSession, path: str, load: str) -> list[Event]:
-    """Return the events of a load; none where nothing was ever in quarantine."""
-    if read_log(path) is None:
+def damage_in(table: object, path: str) -> Damage:
+    """Return the error of a file of the log of the table's quarantine at `path`."""
+    what = "the Delta log of the quarantine is damaged"
+    cure = (
+        f"put {path} back from a copy and run `redolake resume {table}`. Without a copy, remove what is left of it, and run "
+        f"`redolake snapshot {table} --replace`, which reads the rows again that were in it"
+    )
+    return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure, path=file, table=table)
+
+
+def read_events(spark: SparkSession, path: str, load: str, table: object) -> list[Event]:
+    """Return the events of a load; none where nothing was ever in quarantine. Raise LakeDamaged for one that cannot be read."""
+    if read_log(path, damage_in(table, path)) is None:
         return []
     read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
     rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
@@ -73,7 +83,7 @@ class Events:
         return Terms(self.table, None, self.may_commit, any_rows=True)
 
     def at(self, tag: Tag) -> DeltaTable:
-        return DeltaTable(self.spark, self.path, tag.app_id)
+        return DeltaTable(self.spark, self.path, tag.app_id, damage_in(self.table, self.path))
 
 
 def write(writer: Writer, rows: Rows, where: str | None = None) -> None:
@@ -94,7 +104,7 @@ def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) 
         with commit(there, events.terms, tag, "quarantine") as writer:
             write(writer, rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
-    if read_log(path) is not None and tail(spark, path, load, start) != wanted:
+    if read_log(path, damage_in(events.table, path)) is not None and tail(spark, path, load, start) != wanted:
         raise Transient(
             "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=events.table
         )

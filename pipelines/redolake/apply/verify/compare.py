@@ -87,7 +87,7 @@ def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:
     if task.quarantine is None or log is None:
         return frozenset()
     load = load_in(log.current_id(task.app_id))
-    return frozenset(fold(read_events(spark, task.quarantine, load), task.complete_to))
+    return frozenset(fold(read_events(spark, task.quarantine, load, task.table), task.complete_to))
 
 
 def table_bytes(task: CompareTask) -> int | None:

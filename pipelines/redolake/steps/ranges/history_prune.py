@@ -54,6 +54,7 @@ def prune_histories(
     report: Report = silent,
 ) -> tuple[ShorterHistory, ...]:
     """Raise ConfigurationError without `keep.history` and for a named table without a history, LeaseHeld while a batch runs."""
+    from redolake.apply.delta.history import damage_in
     from redolake.job.history_prune import older_history, shorten_history
 
     kept = pipeline.keep.history
@@ -64,7 +65,8 @@ def prune_histories(
         lacking = [str(table) for table, path in chosen if path is None]
         if lacking and tables:
             raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
-        paths = {t: (path, context.pipeline.target(t)) for t, path in chosen if path is not None and read_log(path) is not None}
+        begun = {t: path for t, path in chosen if path is not None and read_log(path, damage_in(t, path)) is not None}
+        paths = {table: (path, context.pipeline.target(table)) for table, path in begun.items()}
     found, limit = list[ShorterHistory](), limit_of(kept)
     with (
         spark_when_needed(pipeline, spark) as opened,

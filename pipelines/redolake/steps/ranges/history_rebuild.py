@@ -181,6 +181,7 @@ def run_rebuild(
     pipeline: Pipeline, work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None
 ) -> HistoryRebuild:
     from redolake.apply.delta.log import load_in, read_log
+    from redolake.apply.delta.owner import damage_of
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
     table = work.table
@@ -196,7 +197,7 @@ def run_rebuild(
             cure="choose a lower SCN, or leave it as it is",
             table=table,
         )
-    log = read_log(target)
+    log = read_log(target, damage_of(app))
     load = "" if log is None else load_in(log.current_id(app))
     remove_left(pipeline, place)
     try:

@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from redolake.context import PipelineContext, Report, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding
 from redolake.reconcile.ledger import last_batch
+from redolake.reconcile.table_versions import object_ids
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
-from redolake.steps.ranges.touched_keys import Xid, bounds_of
+from redolake.steps.ranges.replay import missing_files
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, without_transaction
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.redo import Operation, Position
-from redolake.values.scn import Scn, ScnRange
+from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 from redolake.window.recovery_options import in_incarnation
 
@@ -125,6 +127,26 @@ def cut_transactions(
     cure = f"begin the range at an SCN where a batch has ended, such as {ends}"
     start = first_uncut(found, int(scns.start))
     yield Finding("range", what, f"{cure}, or at SCN {start}, which cuts none" if start < scns.end else cure)
+
+
+def rows_without_transaction(
+    context: PipelineContext, beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+) -> Iterator[Finding]:
+    """Yield the tables with changes from before the range that may be of a transaction which commits in it: LogMiner has not
+    shown of which they are. `context` has the chain of the pipeline, `beside` the windows."""
+    cut = [one for one in find_committed(beside, windows, scns) if one.begun is None or one.begun < scns.start]
+    if not cut:
+        return
+    known = dict[Xid, int](((one.con_id, one.xid), int(one.start_scn)) for one in spec.open_in)
+    since = min(known.get(one.name, int(spec.start) if one.begun is None else one.begun) for one in cut)
+    older = context.landing.windows.after(ChainPosition(spec.resetlogs_id, Scn(since)))
+    there = [one for one in older if one.start < scns.start and not any(missing_files(context, [one]))]
+    into = TouchedRows({task.table: TouchedTable(task.versions[0]) for task in spec.tables}, object_ids(context, {}))
+    without_transaction(context.landing, there, into, int(scns.start))
+    for table, found in into.tables.items():
+        if found.why_not:
+            cure = f"begin the range at SCN {max(one.committed for one in cut) + 1} or later, or use --target live"
+            yield Finding(str(table), f"{found.why_not}: perhaps of one that commits in the range", cure)
 
 
 def first_uncut(found: Sequence[Committed], start: int) -> int:

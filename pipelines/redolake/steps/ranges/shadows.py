@@ -28,7 +28,14 @@ from redolake.records.codec import decode
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.dry_run import BackfillPlan, plan_of, seconds_for
-from redolake.steps.ranges.logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
+from redolake.steps.ranges.logs import (
+    LogsToRead,
+    cut_transactions,
+    mine_logs,
+    objections_to_logs,
+    plan_logs,
+    rows_without_transaction,
+)
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
     DESTINATIONS,
@@ -137,13 +144,14 @@ def prepare_backfill(
             if dry_run:
                 lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
                 return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
-            context = mine_logs(planned)
+        chain, context = context, context if from_logs is None else mine_logs(planned)
         one = check_tables(from_the_start(found := old_range(context, scns, chosen)))
         spec, read = plan_range(one)
         if from_logs is not None:
             refuse(list(objections_to_logs(context, spec, one.windows, scns)))
         elif one is not found:
             refuse(list(cut_transactions(context, spec, read, scns)))
+        refuse(list(rows_without_transaction(chain, context, spec, one.windows, scns)))
         if target != "shadow":
             refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
         if schema == "current":

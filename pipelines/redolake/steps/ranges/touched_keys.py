@@ -33,7 +33,15 @@ from redolake.values.canonical import hash_plan
 from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_BOUNDS, TRANSACTION_ENDS, Operation
+from redolake.values.redo import (
+    CHANGES,
+    NO_XID,
+    TRANSACTION_BOUNDS,
+    TRANSACTION_ENDS,
+    UNKNOWN_SEQUENCE,
+    Operation,
+    names_no_transaction,
+)
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId, TableVersion
 
@@ -43,7 +51,6 @@ READ = (
 )  # fmt: skip
 BOUNDS = ("con_id", "xid", "scn", "operation_code")
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
-NONE_KNOWN = "0.0.0"
 DAMAGED = (
     "restore the file from a copy; of a closed gap, remove its folder `restored/<gap>`, and run `redolake close-gap` again"
 )
@@ -191,7 +198,8 @@ def read_window(
     only: Iterable[Xid] | None = None,
     scns: ScnRange | None = None,
 ) -> None:
-    """Add what a window's rows touch. With `only`, the rows of these transactions count alone; with `scns`, those in it."""
+    """Add what a window's rows touch. With `only`, the rows of these transactions count alone, and changes that may be theirs
+    because they name none; with `scns`, those in it."""
     wanted = None if only is None else frozenset(only)
     found = list[dict[str, object]]()
     for batch in columns_of(landing, window, READ):
@@ -217,11 +225,23 @@ def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str])
     return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
 
 
+def without_transaction(landing: Landing, windows: Iterable[WindowManifest], into: TouchedRows, before: int) -> None:
+    """Refuse the tables with changes before an SCN that do not say of which transaction they are."""
+    for window in windows:
+        for batch in columns_of(landing, window, READ):
+            known = pc.fill_null(
+                pc.invert(pc.or_(pc.equal(batch["xid"], NO_XID), pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE))), False
+            )
+            for row in into.own_rows(batch.filter(pc.invert(known))).to_pylist():
+                if int(row["scn"]) < before:
+                    take_row(into, row, frozenset())
+
+
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:
     """Return the table of a change whose key counts, and follow its transaction."""
     code, scn = row["operation_code"], int(str(row["scn"]))
-    names = names_of(row)
-    if only is not None and not names & only:
+    names, is_unknown = names_of(row), names_no_transaction(row["xid"])
+    if only is not None and not names & only and (row["rollback"] or not is_unknown):
         return None
     if code in TRANSACTION_ENDS:
         for name in names:
@@ -231,7 +251,7 @@ def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] 
     if table is None or table not in into.tables:
         return None
     one = into.tables[table]
-    if row["xid"] is None or row["xid"] == NONE_KNOWN or str(row["xid"]).endswith(".4294967295"):
+    if is_unknown:
         one.refuse(f"a change at SCN {scn} does not say of which transaction it is")
     into.transactions.change(names, table, scn)
     one.changes += 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from redolake.apply.delta.log import DeltaLog, read_log
+from redolake.apply.spark.lake_damage import log_damage
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
@@ -109,7 +111,9 @@ def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
 
     An older epoch may have another key, or the key under another name. The columns of all of them name a row: each
     change has the row before and after it, so more columns than those of the key do no harm."""
-    log, live = read_log(path), read_log(target)
+    from redolake.apply.delta.history import damage_in  # PySpark takes seconds
+
+    log, live = read_log(path, damage_in(table, path)), read_log(target, partial(log_damage, table))
     if log is None:
         return None
     fields = fields_with_ids(log)

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redolake.apply.delta.log import read_log
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, Run, now, open_context, owner, read_result, read_spec, silent, take_lease
-from redolake.errors import LakeDamaged, Terminal
+from redolake.errors import Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
@@ -82,19 +81,13 @@ def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
 
 def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTask]:
     """Yield the table and its history, if it has begun."""
+    from redolake.job.lake import has_log
+
     names = tuple(name for name, _ in context.pipeline.target_options(table).properties)
     yield MaintenanceTask(table, context.pipeline.target(table), names)
     history = context.pipeline.history_target(table)
-    if history is not None and has_begun(history):
+    if history is not None and has_log(history):
         yield MaintenanceTask(table, history, names, of=context.pipeline.target(table))
-
-
-def has_begun(history: str) -> bool:
-    """Return whether a history is there. The job names one whose log is damaged, and maintains the others."""
-    try:
-        return read_log(history) is not None
-    except LakeDamaged:
-        return True
 
 
 def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:

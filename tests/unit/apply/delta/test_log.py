@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,12 @@ import pytest
 
 from redolake.apply.delta.commit import text_of
 from redolake.apply.delta.log import position_of, read_log
+from redolake.apply.delta.owner import recorded_owners
 from redolake.errors import LakeDamaged
 from redolake.job.swap import Swap, find_swap
+from redolake.steps.checks.old_timestamps import old_files
+from redolake.steps.shown.history_views import fields_with_ids
+from redolake.values.table import TableId
 from tests.references.delta_table import latest_version
 
 
@@ -145,7 +152,7 @@ def test_contents_are_not_followed_over_commits_that_log_retention_removed(tmp_p
 
 
 def test_the_schema_is_read_as_delta_wrote_it_with_or_without_a_checksum(tmp_path: Path) -> None:
-    schemas = [{"schemaString": json.dumps({"version": n})} for n in range(4)]
+    schemas = [{"schemaString": json.dumps({"version": n, "fields": []})} for n in range(4)]
     for version in range(3):
         commit(tmp_path, version)
     log = tmp_path / "_delta_log"
@@ -158,7 +165,7 @@ def test_the_schema_is_read_as_delta_wrote_it_with_or_without_a_checksum(tmp_pat
     (log / f"{2:020d}.crc").write_text(json.dumps({"metadata": schemas[2]}))
     found.append(schema(tmp_path))
 
-    assert found == [{"version": 0}, {"version": 1}, {"version": 2}]
+    assert found == [{"version": n, "fields": []} for n in range(3)]
 
 
 def schema(table: Path) -> Any:
@@ -200,3 +207,129 @@ def test_a_swap_is_found_as_the_newest_commit_alone(tmp_path: Path) -> None:
     assert (found("1-5-copy", 5), found("2-5-copy", 4)) == (None, None)
     commit(tmp_path, 2, ("shop/ORDERS/1", 9))
     assert found("1-5-copy", 4) is None
+
+
+ROOT = Path(__file__).parents[4]
+TABLE = TableId("S", "T")
+NOTE = {"app": "p/S.T/1", "ddl_scn": 7, "ddl_step": 1, "checked": 0, "epoch_since": 3, "epoch_because": "x", "repair": {}}
+FIELD = {"name": "A", "type": "timestamp", "nullable": True, "metadata": {}}
+METADATA: dict[str, Any] = {
+    "schemaString": json.dumps({"type": "struct", "fields": [FIELD]}),
+    "configuration": {"redolake.pipeline": "p", "redolake.table": "S.T"},
+    "partitionColumns": ["A"],
+    "description": "d",
+}
+COMMITS: list[list[dict[str, Any]]] = [
+    [
+        {"commitInfo": {"operation": "WRITE", "userMetadata": text_of({"batch": "1"})}},
+        {"metaData": METADATA},
+        {"protocol": {"minReaderVersion": 3, "readerFeatures": ["a"], "writerFeatures": ["b"]}},
+        {"txn": {"appId": "p/S.T/1", "version": 10}},
+        {"add": {"path": "x.parquet", "modificationTime": 5, "dataChange": True}},
+    ],
+    [
+        {"commitInfo": {"operation": "MERGE", "userMetadata": text_of(NOTE)}},
+        {"remove": {"path": "x.parquet", "dataChange": True}},
+    ],
+]
+ODD = (None, True, 2**70, float("nan"), "x", [], [{}], {}, {"x": {}}, '{"redolake": {"a":' * 2_000)
+
+
+def places(value: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for name in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[name], *path, name)
+
+
+def changed(value: Any, path: tuple[Any, ...], to: Any) -> Any:
+    if not path:
+        return to
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(copy[path[0]], path[1:], to)
+    return copy
+
+
+def inside(kind: str) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
+    """Yield the commits with one value changed: in the actions, in the text of our metadata, or in that of the schema."""
+    if kind == "actions":
+        for path in places(COMMITS):
+            if len(path) > 1:
+                yield from ((f"{path} {odd!r:.20}", changed(COMMITS, path, odd)) for odd in ODD)
+    elif kind == "note":
+        notes = [(path, odd) for path in places({"redolake": NOTE}) for odd in ODD]
+        for path, odd in notes:
+            text = json.dumps(changed({"redolake": NOTE}, path, odd))
+            yield f"{path} {odd!r:.20}", changed(COMMITS, (1, 0, "commitInfo", "userMetadata"), text)
+    else:
+        schema = {"type": "struct", "fields": [FIELD]}
+        for path in places(schema):
+            for odd in ODD:
+                text = json.dumps(changed(schema, path, odd))
+                yield f"{path} {odd!r:.20}", changed(COMMITS, (0, 1, "metaData", "schemaString"), text)
+
+
+def ask_everything(path: str) -> None:
+    log = read_log(path)
+    assert log is not None
+    own = "p/S.T/"
+    asked = (
+        log.txns, log.schema, log.properties, log.description, log.partition_columns, log.features, log.files, log.table_bytes,
+        log.newest_metadata, partial(log.last_txn, "p/S.T/1"), partial(log.current_id, "p/S.T/1"),
+        partial(log.commit_info, "p/S.T/1", 10), partial(log.load_at, 1, "p/S.T/1"), partial(log.last_ddl, "p/S.T/1"),
+        partial(log.note_with, "epoch_since"), partial(log.foreign_writes, own), partial(log.ours_after, own, 0),
+        partial(log.last_version_with, 0, own), partial(recorded_owners, log), partial(fields_with_ids, log),
+        partial(position_of, path, "p/S.T/1"), partial(find_swap, path, "p/S.T/1", "x", 1), partial(old_files, TABLE, path),
+    )  # fmt: skip
+    for question in asked:
+        with suppress(LakeDamaged):
+            question()
+
+
+@pytest.mark.parametrize("kind", ["actions", "note", "schema"])
+def test_whatever_stands_in_a_commit_is_understood_or_is_damage(tmp_path: Path, kind: str) -> None:
+    """Anybody may commit to the table, also with user metadata that begins as ours does."""
+    folder, wrong = tmp_path / "_delta_log", []
+    folder.mkdir()
+    for what, commits in inside(kind):
+        for number, actions in enumerate(commits):
+            text = "\n".join(map(json.dumps, actions)) if isinstance(actions, list) else json.dumps(actions)
+            (folder / f"{number:020d}.json").write_text(text)
+        try:
+            ask_everything(str(tmp_path))
+        except Exception as error:
+            wrong.append(f"{what}: {error!r:.60}")
+    assert wrong == []
+
+
+def test_whatever_stands_in_a_checksum_is_understood_or_left_out(tmp_path: Path) -> None:
+    folder, wrong = tmp_path / "_delta_log", []
+    folder.mkdir()
+    for number, actions in enumerate(COMMITS):
+        (folder / f"{number:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+    whole = {"tableSizeBytes": 1, "metadata": METADATA, "protocol": {"readerFeatures": ["a"]}}
+    for path in places(whole):
+        for odd in ODD:
+            (folder / f"{1:020d}.crc").write_text(json.dumps(changed(whole, path, odd)))
+            try:
+                ask_everything(str(tmp_path))
+            except Exception as error:
+                wrong.append(f"{path} {odd!r:.20}: {error!r:.60}")
+    assert wrong == []
+
+
+def test_who_reads_a_log_says_whose_it_is_or_catches_its_damage() -> None:
+    """So that the error of a damaged log names the table, and a cure."""
+    unnamed = []
+    for file in (ROOT / "pipelines" / "redolake").rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        caught = [
+            node
+            for node in ast.walk(tree)
+            if (isinstance(node, ast.Try) and any("LakeDamaged" in ast.unparse(one.type or node) for one in node.handlers))
+            or (isinstance(node, ast.With) and "suppress(LakeDamaged" in ast.unparse(node.items[0]))
+        ]
+        inside = {id(one) for node in caught for one in ast.walk(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "read_log" and id(node) not in inside:
+                unnamed += [f"{file.relative_to(ROOT)}:{node.lineno}"] if len(node.args) < 2 else []
+    assert unnamed == []

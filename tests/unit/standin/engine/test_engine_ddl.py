@@ -75,14 +75,24 @@ def test_move_changes_every_rowid_and_writes_only_the_ddl_to_the_redo(database, 
     assert [r.op for r in all_redo(database)[written:] if r.op not in (Op.START, Op.COMMIT)] == [Op.DDL]
 
 
-def test_move_online_keeps_the_indexes(shop):
-    run(shop, "CREATE TABLE heap (a NUMBER PRIMARY KEY)")
-    run(shop, "INSERT INTO heap VALUES (1)")
+def test_move_leaves_indexes_unusable_unless_it_updates_them(shop):
+    run(shop, "CREATE TABLE heap (a NUMBER PRIMARY KEY, b NUMBER)")
+    run(shop, "INSERT INTO heap VALUES (1, 1)")
     shop.commit()
 
-    assert error_code(shop, "ALTER TABLE heap MOVE") == 3001
-    run(shop, "ALTER TABLE heap MOVE ONLINE")
+    for options in ("ONLINE", "UPDATE INDEXES"):
+        run(shop, f"ALTER TABLE heap MOVE {options}")
+        assert error_code(shop, "INSERT INTO heap VALUES (1, 1)") == 1
+    run(shop, "ALTER TABLE heap MOVE")
     assert run(shop, "SELECT a FROM heap WHERE a = 1") == [(1,)]
+    assert error_code(shop, "INSERT INTO heap VALUES (2, 2)") == 1502
+    run(shop, "UPDATE heap SET b = 2")
+    run(shop, "ALTER TABLE heap MOVE ONLINE")
+    assert error_code(shop, "DELETE FROM heap") == 1502, "it keeps no index that is unusable already"
+    ((key,),) = run(shop, "SELECT index_name FROM user_indexes WHERE table_name = 'HEAP' AND status = 'UNUSABLE'")
+    run(shop, f"ALTER INDEX {key} REBUILD")
+    assert error_code(shop, "INSERT INTO heap VALUES (1, 2)") == 1
+    run(shop, "DELETE FROM heap")
 
 
 @pytest.mark.usefixtures("t")

@@ -14,7 +14,7 @@ from redolake.records.windows import SliceRecord, WindowManifest
 from redolake.steps.capture.reread.keys import key_names
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, Mined
-from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation, names_no_transaction
 from redolake.values.table import TableId
 
 log = logging.getLogger(__name__)
@@ -128,8 +128,7 @@ def by_end(touched: pa.Table, ends: pa.Table) -> tuple[pa.Table, pa.Table]:
     for number, row in enumerate(touched.select(["con_id", "xid", "pxid", "scn"]).to_pylist()):
         uses = [ended.get((row["con_id"], xid), []) for xid in (row["xid"], row["pxid"])]  # Oracle reuses xids
         first = [next((committed for scn, committed in use if scn >= row["scn"]), None) for use in uses]
-        is_unknown = row["xid"] is None or row["xid"] == "0.0.0" or row["xid"].endswith(".4294967295")
-        if is_unknown or any(first):
+        if names_no_transaction(row["xid"]) or any(first):
             now.append(number)
         elif first == [None, None]:
             later.append(number)
