@@ -34,7 +34,7 @@ against a real Oracle.
 
 ## Types
 
-`redolake doctor` refuses a table that has a column of another type before anything is captured.
+`redolake doctor` refuses a table that has a column of another type before anything is captured. *reread* is [`unsupported_columns: reread`](../how-to/choose-columns.md#types-that-the-redo-does-not-show).
 
 | Oracle | Delta | Note |
 |---|---|---|
@@ -196,7 +196,7 @@ TYPES = (
     OracleType("BFILE"),
     OracleType("ANYDATA"),
 )
-REREAD = "with `unsupported_columns: reread`"
+REREAD = "*reread*"
 NOTES = {
     "CLOB": "with `large_objects: reread` or `redo`, NCLOB too",
     "BLOB": "with `large_objects: reread` or `redo`",
