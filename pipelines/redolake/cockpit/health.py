@@ -263,10 +263,11 @@ def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, t
         if fault == "differs":
             yield f"Repair {named(names)}: start {pipeline}_mend, or run `redolake repair {table} {p} --execute --reason TEXT`."
         elif fault == "history differs":
-            yield f"Make the history of {named(names)} again: `redolake history rebuild {table} {p} --execute --yes`."
+            again = f"`redolake history rebuild {table} {p} --execute --reason TEXT --yes`"
+            yield f"Make the history of {named(names)} again: {again}."
         elif fault == "gap":
             gaps = gaps_of(captured)
-            each = "" if len(gaps) == 1 else f" {gaps[0].first_scn}"
+            each = "" if len(gaps) == 1 else f" --scn {gaps[0].first_scn}"
             names = tuple(table.name for table in captured if table.gaps and table.state == "live") or names
             again = f"`redolake snapshot {in_shell(names[0])} {p} --replace`"
             yield f"Close the gap from restored logs: `redolake close-gap{each} {p}` shows how."

@@ -331,13 +331,15 @@ def recover_redo_loss(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
+    approved: str | None = None,
 ) -> RecoveredLoss:
-    """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots."""
+    """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots. `approved` is the cost
+    that a person saw (declare_gap)."""
     check_gap_reason(kind, reason)  # before anything takes time
     with Run(pipeline, source, spark, report) as run:
         while apply(run):
             run.begin_turn()
-        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by, tables=tables or ())
+        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by, approved=approved, tables=tables or ())
         run.begin_turn()
         report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":

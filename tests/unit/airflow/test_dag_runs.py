@@ -470,7 +470,7 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
         {
             "from_scn": "100",
             "to_scn": "200",
-            "source": "logs",
+            "from_logs": True,
             "logs": ["/restored", " ", "/a.arc "],
             "target": "files",
             "folder": "/out",
@@ -500,7 +500,7 @@ def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, 
     assert (asked["execute"], asked["reason"], asked["from_logs"]) == (not dry_run, "a bug", None)
 
 
-@pytest.mark.parametrize(("form", "state"), [({"dry_run": True}, "success"), ({}, "success"), ({"source": "logs"}, "failed")])
+@pytest.mark.parametrize(("form", "state"), [({"dry_run": True}, "success"), ({}, "success"), ({"from_logs": True}, "failed")])
 def test_whole_copies_are_made_in_one_task_from_what_has_landed(run, steps, form, state):
     from redolake.airflow.backfill import backfill_dag
 

@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from redolake.config.tables import Match, Table
+from redolake.steps.proof.verify import Verification
 from redolake.steps.ranges.swap import CopiedTable, Copies
 from redolake.steps.snapshots.begin import BegunSnapshot
 from redolake.steps.snapshots.load import LoadedSnapshot
@@ -59,7 +60,7 @@ def test_a_snapshot_loads_tables_whose_names_look_like_templates(odd, steps):
 
 DONE = SimpleNamespace(lines=["done"], without_samples=None, equal=True, left=())
 FORMS = {  # by DAG, with a mend: its form, and the step that gets the names, one call for each where it takes one
-    "verify": ({}, "verify_tables", SimpleNamespace(tables=(), not_compared=())),
+    "verify": ({}, "verify_tables", Verification(True, (), (), ())),
     "mend, repair": ({"reason": "{{ti}}"}, "repair_table", DONE),
     "mend, swap": ({"shadow": "{{6*7}}"}, "swap_table", DONE),
     "mend, fill-columns": ({"reason": "{%"}, "fill_columns", DONE),

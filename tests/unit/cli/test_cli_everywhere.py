@@ -41,7 +41,7 @@ BECOMES_SPARK = {"spark serve"}  # the process goes on as another program
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
 OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
 ARGUMENTS = {
-    "backfill": "--from-scn 1 --to-scn 2",
+    "backfill": "--from 1 --to 2",
     "fill-columns": "SHOP.ORDERS",
     "read": "--as-of 5",
     "history rebuild": "SHOP.ORDERS",

@@ -338,7 +338,7 @@ def test_choices_after_lost_redo_have_their_costs_and_ask_for_what_the_form_need
     text = page(shop, seen(shop)).replace("&#34;", '"')
 
     assert "RESTORE ARCHIVELOG SEQUENCE 105 THREAD 1;" in text
-    assert '"conf": {"choice": "gap"}' in text
+    assert '"conf": {"choice": "gap", "dry_run": false}' in text
     assert "This cannot be undone: write shop here." in text
     assert "missing 105" in text
 
