@@ -80,7 +80,6 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
     error: RedolakeError, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = capture_pipeline(tmp_path, monkeypatch)
-    monkeypatch.setattr(recover_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(recover_steps, "read_redo_facts", lambda _: FACTS)
 
     def fail(*_: object) -> None:

@@ -108,7 +108,7 @@ def plan_filling(context: Run, there: AtPosition) -> tuple[TableToCompare, Joins
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
-    one = TableToCompare(context, context.source, oracle, entry, dictionary, version, there.token, context.report)
+    one = TableToCompare(context, oracle, entry, dictionary, version, there.token)
     return one, joins
 
 
@@ -172,7 +172,7 @@ def refused(table: TableId, why: str, cure: str = "") -> Terminal:
 def read_values(one: TableToCompare, joins: Joins, asked: ReadAgain) -> tuple[str, FileDigest]:
     """Read the key and the columns of all rows AS OF the table's position into a file."""
     table, names = one.entry.table, ", ".join(asked.columns)
-    one.report(f"reading {names} of {table} AS OF SCN {one.scn}")
+    one.context.report(f"reading {names} of {table} AS OF SCN {one.scn}")
     ids = {column.id for column in version_to_read(one.version, joins.all).columns}
     with within_reach(table, one.scn, f"{earlier(table)}, or run `redolake snapshot {table.in_command} --replace`"):
         return read_columns(one, ids, (WHOLE,), 0, asked.rows)

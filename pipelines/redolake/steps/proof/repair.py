@@ -200,7 +200,7 @@ def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPositio
     entry_of = entry_with_contents if up_to is None else partial(advanced_entry, up_to=up_to)
     with apply_lease_renewed(run) as lease, open_at_position(run, asked.table, entry_of) as there:
         entry = there.entry
-        one = describe(run, run.source, there.oracle, entry, there.token, run.report)
+        one = describe(run, there.oracle, entry, there.token)
         work = Work(one, whole_plan(one), run.spark, lease, asked, up_to is not None)
         chosen = found_by_proofs(run, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
         done = work.repair(chosen)
@@ -295,7 +295,7 @@ class Work:
             context, "repair", table, int(one.scn), by=asked.by, policy=chosen.cause, reason=asked.reason,
             choice=f"{len(chosen.rows)} rows",
         )  # fmt: skip
-        one.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
+        one.context.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
         cure = (
             "let apply bring the table to a newer SCN, then verify and repair it again; a held table that cannot advance is "
             f"read again by `redolake snapshot {table} --replace`"
@@ -311,7 +311,7 @@ class Work:
             "reason": asked.reason, "scn": int(one.scn),
         }  # fmt: skip
         task = RepairTask(compare, chosen.rows, self.lease.token, chosen.covers, metadata, self.advances)
-        one.report(f"repairing {table}")
+        one.context.report(f"repairing {table}")
         version, merged, again = repair_rows(self.spark.session(), task, lake_place(context), self.lease.check)
         log.info(
             "%s: %s repaired %s row(s) AS OF SCN %s in Delta version %s, because %s: %s",

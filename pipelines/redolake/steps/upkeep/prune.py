@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, held_lease, now, open_context, silent
+from redolake.context import PipelineContext, Report, Run, held_lease, now, silent
 from redolake.errors import ConfigurationError, Finding
 from redolake.host import crash
 from redolake.land import layout
@@ -80,15 +80,16 @@ class Work:
 def prune_pipeline(pipeline: Pipeline, *, execute: bool = False, by: str = "", report: Report = silent) -> PruneReport:
     """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
     check_horizons(pipeline)
-    with open_context(pipeline) as context, apply_lease(context) if execute else nullcontext():
-        reconcile_ledger(context)
-        needs = find_needs(context)
-        cut, stays = choose_cut(context, needs)
-        if cut is not None and execute:
-            record_cut(context, cut, by)
-        elif execute and context.landing.pruned is not None:
-            context.landing.pruning.complete(context.landing.pruned)
-    with open_context(pipeline) as context:  # from here on it reads what was recorded
+    with Run(pipeline) as context:
+        with apply_lease(context) if execute else nullcontext():
+            reconcile_ledger(context)
+            needs = find_needs(context)
+            cut, stays = choose_cut(context, needs)
+            if cut is not None and execute:
+                record_cut(context, cut, by)
+            elif execute and context.landing.pruned is not None:
+                context.landing.pruning.complete(context.landing.pruned)
+        context.look_again()  # from here on it reads what was recorded
         with apply_lease(context) if execute else nullcontext():
             left = list(prunable.left_files(context, pipeline.keep.attempts))
         work = Work(context, execute, report)
