@@ -32,7 +32,7 @@ def test_an_extra_is_wanted_only_where_it_decodes(requirement: str, is_wanted: b
 
 
 def test_a_name_that_spark_would_not_unpack_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="name it .tar.gz"):
+    with pytest.raises(ConfigurationError, match=r"name it \.tar\.gz"):
         pack(tmp_path / "redolake.zip")
 
 
