@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from redolake.apply.delta.log import VersionToRead
 from redolake.apply.landed.source_rows import READ_AS_REDO
+from redolake.apply.table_log import VersionToRead
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.apply.verify.repair import RepairTask
 from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses

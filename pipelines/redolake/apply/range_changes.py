@@ -16,12 +16,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
-from redolake.apply.delta.log import read_log
-from redolake.apply.delta.owner import Owner, damage_of
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.decoded import REDO, by_names, with_rowid
 from redolake.apply.landed.findings import TROUBLE, finding, trouble
@@ -29,8 +24,9 @@ from redolake.apply.landed.mapped_images import AFTER, BEFORE, KEYS, UNREAD, wit
 from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.mapping import maps_key
 from redolake.apply.net.history_rows import OF_CHANGE, said_of_change
+from redolake.apply.owner import Owner, damage_of
 from redolake.apply.spark.shallow import unite
-from redolake.apply.target import target_columns
+from redolake.apply.target import Tag, Terms, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import OF_BATCH, InvariantBroken, MappingFailed, report_with
 from redolake.host import crash
@@ -218,7 +214,7 @@ def is_written(task: TableTask, form: str) -> bool:
     """Return whether an earlier attempt has written the table's changes: all of them are there, or none."""
     if form == "delta":
         log = read_log(task.target, damage_of(task.app_id))
-        return log is not None and task.app_id in log.app_ids()
+        return log is not None and task.app_id in log.txns()
     filesystem, root = open_filesystem(task.target)
     return bool(filesystem.exists(f"{root}/{SUCCESS}"))
 
@@ -227,16 +223,9 @@ def write_changed_rows(rows: DataFrame, task: TableTask, form: str, end: int, me
     """Write the changes in one commit; files that a killed attempt has left are replaced."""
     if form == "delta":
         tag = Tag(task.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
-        table, terms = DeltaTable(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
-        with commit(table, terms, tag, "changes") as writer:
-            writer.create(in_order(rows), properties=properties_of(rows))
+        table, terms = open_table(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
+        with table.commit(terms, tag, "changes") as writer:
+            writer.create(in_order(rows))
     else:
         in_order(rows).write.mode("overwrite").parquet(task.target)
         crash.point("changes")
-
-
-def properties_of(rows: DataFrame) -> dict[str, str]:
-    """Return the properties of Delta that names in the rows' images need."""
-    names = rows.select("after.*").columns
-    features = ("columnMapping", NAMES_FEATURES) if any(map(feature_of_name, names)) else ()
-    return dict(PROPERTY[feature] for feature in features)  # type: ignore[index]

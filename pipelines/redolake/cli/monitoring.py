@@ -52,7 +52,7 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
         states: dict[str, str] = {}
         if output is Output.table:
             found = overview(selected)
-            states = {table.name: table.state_text for table in found.tables}
+            states = {table.table: table.state_text for table in found.tables}
             console.print(verdict(found), soft_wrap=True)
         if result.tables or output is Output.json:
             show(output, result, lambda: tables_grid(result, states))

@@ -13,19 +13,19 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
-from redolake.apply.delta.create import create_shadow
-from redolake.apply.delta.nested import has_neighbours
-from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.create import create_shadow
+from redolake.apply.lake_tables import open_table
 from redolake.apply.spark.kept import let_go
 from redolake.apply.spark.session import plan_for_few_rows
+from redolake.apply.target import Target
 from redolake.assemble.transactions import BEFORE_POSITION
-from redolake.errors import LandingConflict
+from redolake.errors import LakeDamaged, LandingConflict
 from redolake.host import crash
 from redolake.job.assembly import Assembly, assemble, captured_table
 from redolake.job.carry_over import CarriedOver, carry_over
 from redolake.job.changes import write_changes
 from redolake.job.damaged_files import check_redo, hold_damaged, result_of_damage, with_damage_held
-from redolake.job.lake import LakeFiles, check_usable
+from redolake.job.lake import LakeFiles, check_usable, has_neighbours
 from redolake.job.tables import BatchTables
 from redolake.job.translation import translation
 from redolake.land.files import Files
@@ -62,7 +62,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     check_redo(spec)
     context = apply_context(spark, spec, report, may_commit)
     targets = open_targets(context, spec)
-    damage = {number: error for number, target in enumerate(targets) if (error := target.damage()) is not None}
+    damage = {number: error for number, target in enumerate(targets) if (error := damage_of_log(target)) is not None}
     positions = [None if number in damage else target.position for number, target in enumerate(targets)]
     spec = with_damage_held(hold_damaged(spec, damage), positions)
     captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
@@ -87,6 +87,15 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
+def damage_of_log(table: Target) -> LakeDamaged | None:
+    """Return why the table cannot be read; None if it can, or is not there."""
+    try:
+        _ = table.position
+    except LakeDamaged as error:
+        return error
+    return None
+
+
 def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
     check_redo(spec)
@@ -104,9 +113,9 @@ def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_comm
     )  # fmt: skip
 
 
-def open_targets(context: ApplyContext, spec: BatchSpec) -> list[DeltaTarget]:
-    """Return the Delta table of each task. A shadow table is created first."""
-    targets = [DeltaTarget(context.spark, task.target, task.app_id) for task in spec.tables]
+def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
+    """Return the table of each task. A shadow table is created first."""
+    targets = [open_table(context.spark, task.target, task.app_id) for task in spec.tables]
     for target, task in zip(targets, spec.tables, strict=True):
         create_shadow(context, target, task)
     return targets

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from redolake.apply.table_log import app_id_of
 from redolake.config import Pipeline
 from redolake.config.mapping import of_column
 from redolake.context import PipelineContext
@@ -351,8 +352,8 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
-    """Return the id by which a table's log knows our commits. Spark would replace ${..} in a setting's value."""
-    return f"{context.name}/{table}/{resetlogs_id}".replace("${", "$%7B")
+    """Return the id by which a table's log knows our commits."""
+    return app_id_of(context.name, table, resetlogs_id)
 
 
 def origin(context: PipelineContext) -> str:

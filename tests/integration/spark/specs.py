@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from redolake.apply.delta.create import create_table
+from redolake.apply.create import create_table
+from redolake.apply.lake_tables import open_table
 from redolake.job.snapshot import run_snapshot
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
@@ -80,7 +81,7 @@ def created(spark: Any, *tasks: TableTask) -> None:
     """Put empty tables there, at no position."""
     for task in tasks:
         first = task.versions[0]
-        make = partial(create_table, spark, task.target, first, task.rules, TRANSLATION)
+        make = partial(create_table, open_table(spark, task.target, ""), first, task.rules, TRANSLATION)
         copied(("created", first.columns, first.key, tuple(task.rules.items())), task.target, make)
 
 

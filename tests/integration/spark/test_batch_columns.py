@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from redolake.apply.delta.log import position_of
 from redolake.apply.delta.plain_types import COLLATED
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
@@ -17,7 +16,7 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import AFTER_DDL, N, ddl_rows, rows_of, with_ddl
-from tests.references.delta_table import delta_rows, read_delta
+from tests.references.delta_table import delta_rows, position_of, read_delta
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark

@@ -13,10 +13,11 @@ import pytest
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.create import create_table
+from redolake.apply.create import create_table
 from redolake.apply.delta.evolve import evolve
 from redolake.apply.delta.log import read_log
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.target import DeltaTarget
 from redolake.errors import SchemaConflict, ValueDoesNotFit
 from redolake.host import crash
 from redolake.job.translation import TRANSLATION
@@ -50,7 +51,7 @@ class Table:
     def __init__(self, spark: Any, folder: Path, readers: Readers, rows: str) -> None:
         self.spark, self.path, self.readers = spark, str(folder / "t"), readers
         self.said: list[str] = []
-        create_table(spark, self.path, self.version(ID, A, B, N), {}, TRANSLATION)
+        create_table(DeltaTarget(spark, self.path, ""), self.version(ID, A, B, N), {}, TRANSLATION)
         spark.sql(f"INSERT INTO delta.`{self.path}` VALUES {rows}").collect()
 
     def version(self, *columns: Column) -> TableVersion:

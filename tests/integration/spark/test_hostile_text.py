@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.commit import session_with_tag
 from redolake.apply.delta.log import read_log
 from redolake.apply.spark.quoting import quote, text_literal, typed_literal
 from redolake.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
+from redolake.apply.target import Tag
 from redolake.errors import ConfigurationError
 from redolake.job.batch import run_batch
 from redolake.job.job import run

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from redolake.apply.delta.commit import Tag, session_with_tag
-from redolake.apply.delta.log import position_of, read_log
-from redolake.apply.delta.schema import read_columns
+from redolake.apply.delta.commit import session_with_tag
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import Tag
 from redolake.apply.verify.comparison import CompareTask, Difference
 from redolake.errors import InvariantBroken, TableSetBack, VersionRemoved
 from redolake.job.batch import run_batch
@@ -28,7 +29,7 @@ from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
 from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
-from tests.references.delta_table import delta_rows, latest_version, read_delta
+from tests.references.delta_table import delta_rows, latest_version, position_of, read_delta
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
@@ -53,7 +54,7 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert (replaced.loaded, position_of(mine.target, mine.app_id)) == (True, 50)
     assert contents(mine) == {1: "a", 2: None}
     assert contents_at(spark, mine, 2) == {1: "a"}  # what readers saw until then stays in the table's history
-    assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
+    assert {i: c.name for i, c in DeltaTable(spark, mine.target, mine.app_id).columns.items()} == {1: "ID", 2: "V"}
     assert decode(SnapshotResult, Path(first.manifest).read_bytes(), first.manifest).tables[0].loaded
 
 

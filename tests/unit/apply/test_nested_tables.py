@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from redolake.apply.delta.nested import check_not_nested, has_neighbours
-from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.lake_tables import check_not_nested
+from redolake.apply.table import check_whose
 from redolake.errors import FolderTaken
+from redolake.job.lake import has_neighbours
 from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "T")
@@ -91,8 +92,8 @@ def test_a_batch_asks_for_nested_folders_only_beside_another_pipeline(tmp_path: 
     target: Any = SimpleNamespace(log=None)
 
     def ask(has: bool) -> None:
-        context: Any = SimpleNamespace(origin="", has_neighbours=has)
-        DeltaTarget.check_owner(target, context, task)
+        context: Any = SimpleNamespace(origin="", has_neighbours=has, may_commit=None, check_lake=None)
+        check_whose(context, target, task)
 
     ask(False)
     with pytest.raises(FolderTaken, match="lies inside that of SHOP"):

@@ -21,7 +21,7 @@ import pytest
 
 from redolake import context as contexts
 from redolake.apply.commit_ranges import plan_commit_ranges
-from redolake.apply.delta.set_back import check_not_set_back
+from redolake.apply.set_back import check_not_set_back
 from redolake.config import Pipeline
 from redolake.context import Run, open_context, read_spec
 from redolake.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient

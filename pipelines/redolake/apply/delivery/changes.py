@@ -26,6 +26,7 @@ from redolake.apply.net.missing_columns import (
     with_missing,
 )
 from redolake.apply.net.net_change import by_key, events, without_filtered
+from redolake.apply.own_columns import live, needed_columns
 from redolake.apply.spark.probes import Plan
 from redolake.apply.target import TargetColumn
 from redolake.errors import ChunksNeedOneScn, RedoNotUnderstood
@@ -49,7 +50,7 @@ def decode_range(
         part.key,
         frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
         shows_touched,
-        tuple(dict.fromkeys((*part.table.needs(task.options), *(NEEDS if task.history else ())))),
+        tuple(dict.fromkeys((*needed_columns(task.options), *(NEEDS if task.history else ())))),
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
@@ -102,7 +103,7 @@ def filled_events(
     if missing.columns:
         happened = fill_missing(part, happened, missing)
     if maps_key(part.version):
-        taken = table.live(part.task.options)
+        taken = live(table.rows(), part.task.options)
         happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
     return (happened if part.filter is None else without_filtered(happened, counts_nulls=part.counts_nulls)), missing
 
@@ -129,7 +130,7 @@ def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame,
             table=task.table,
             scn=part.commit_range.start,
         )
-    key, rows = [table.columns[i] for i in part.key], table.live(task.options)
+    key, rows = [table.columns[i] for i in part.key], live(table.rows(), task.options)
     if healed:
         rows = without_keys(rows, key_in_lake(part.version, task.options), healed)
     return context.kept.keep(task.table, with_rows(decoded, rows, key))
@@ -139,5 +140,5 @@ def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> Dat
     filled = fill_known(happened, missing, part.key)
     if not missing.keys_change:
         return filled
-    key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.task.options)
     return by_key(fill_moved(filled, rows, missing, key, part.committed.count), part.key)

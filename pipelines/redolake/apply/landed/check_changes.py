@@ -7,9 +7,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.partitions import cure_of as cure_of_partition
 from redolake.apply.landed.findings import FINDINGS
 from redolake.apply.mapping import cure_of as cure_of_mapping
+from redolake.apply.partitions import cure_of as cure_of_partition
 from redolake.apply.spark.probes import Probe
 from redolake.apply.target import UPSERT, TargetColumn
 from redolake.errors import (

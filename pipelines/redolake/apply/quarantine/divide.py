@@ -16,14 +16,13 @@ from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.commit import Tag
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.findings import TROUBLE
 from redolake.apply.landed.key_texts import is_among, key_of_change, without_keys
 from redolake.apply.quarantine.log import Events, read_events, replace_events, version_of
 from redolake.apply.spark.probes import Plan, Probe
 from redolake.apply.spark.text import to_text
-from redolake.apply.target import Target, TargetColumn
+from redolake.apply.target import Tag, Target, TargetColumn
 from redolake.errors import QuarantineInTheWay
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames

@@ -49,3 +49,8 @@ def lake_damage(table: object, path: str, what: str) -> LakeDamaged:
 
 def log_damage(table: object, path: str, what: str) -> LakeDamaged:
     return lake_damage(table, path, f"the Delta log is damaged: {what}")
+
+
+def damage_of_file(path: str, what: str) -> LakeDamaged:
+    """Return the error of a log of which nobody has said whose it is."""
+    return LakeDamaged(f"the Delta log is damaged: {what}", cure="restore the file from a copy", path=path)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import redolake
+from redolake.apply.lake_tables import check_not_nested
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_to_read
 from redolake.context.spark import opened_spark, remote_of
@@ -23,6 +24,7 @@ from redolake.host.arrow_check import arrow_findings
 from redolake.host.connect_token import TOKEN, is_loopback
 from redolake.host.filesystem import EXTRAS, protocol_of
 from redolake.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
+from redolake.job.lake import has_neighbours
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.ledger import Ledger, ledger_version, open_ledger
@@ -97,8 +99,6 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
 def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
     """Yield an error for each table whose folder lies inside or around that of another Delta table, of whatever pipeline. The
     tables of patterns are many: they are asked where another pipeline is in the lake or around it."""
-    from redolake.apply.delta.nested import check_not_nested, has_neighbours
-
     with suppress(RedolakeError), open_to_read(pipeline) as context:
         pipeline = context.pipeline  # with the tables that its patterns have matched
     asks_all = has_neighbours(pipeline.lake, layout.lake_mark(pipeline.name))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
 from redolake.context.spark import opened_spark

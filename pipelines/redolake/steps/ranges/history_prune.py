@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.context.spark import spark_when_needed
@@ -55,7 +55,7 @@ def prune_histories(
     opens: Callable[[], Any] | None = None,
 ) -> tuple[ShorterHistory, ...]:
     """Raise ConfigurationError without `keep.history` and for a named table without a history, LeaseHeld while a batch runs."""
-    from redolake.apply.delta.history import damage_in
+    from redolake.apply.epochs import damage_in
     from redolake.job.history_prune import older_history, shorten_history
 
     kept = pipeline.keep.history

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, silent
 from redolake.context.spark import Spark, spark_when_needed
@@ -186,8 +187,7 @@ def logs_to_mine(
 def run_rebuild(
     pipeline: Pipeline, work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None
 ) -> HistoryRebuild:
-    from redolake.apply.delta.log import load_in, read_log
-    from redolake.apply.delta.owner import damage_of
+    from redolake.apply.owner import damage_of
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
     table = work.table
@@ -204,7 +204,7 @@ def run_rebuild(
             table=table,
         )
     log = read_log(target, damage_of(app))
-    load = "" if log is None else load_in(log.current_id(app))
+    load = "" if log is None else log.load(app)
     remove_left(pipeline, place)
     try:
         with open_context(pipeline) as context:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext
 from redolake.errors import ConfigurationError, Finding

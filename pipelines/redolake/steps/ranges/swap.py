@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
 from redolake.context.spark import Spark, spark_when_needed

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
-from redolake.apply.delta.schema import parse_type
+from redolake.apply.schema import parse_type
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.holds import unforeseen_error, without_row
 from redolake.apply.spark.thrown import failure_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake.apply.delta.log import read_log
-from redolake.apply.delta.set_back import check_not_set_back
+from redolake.apply.set_back import check_not_set_back
 from redolake.errors import TableSetBack
 from redolake.records.batches.spec import HoldAt, TableTask
 from redolake.values.table import TableId
