@@ -71,7 +71,8 @@ def prune_histories(
     found, limit = list[ShorterHistory](), limit_of(kept)
     with (
         spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        open_context(pipeline) as context,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         for table, (path, target) in paths.items():
             session = opened.session()

@@ -212,7 +212,7 @@ def run_rebuild(
             if logs is not None:
                 work.apply_logs(logs)
             work.bring_to(context, found.to_scn)
-        with apply_lease_renewed(pipeline) as writer, open_context(pipeline) as context:
+        with open_context(pipeline) as context, apply_lease_renewed(context) as writer:
             reconcile_ledger(context)
             (now_there,) = with_contents(context, [table])
             work.bring_to(context, int(now_there.position.scn))

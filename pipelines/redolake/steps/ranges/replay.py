@@ -118,7 +118,7 @@ def live_version(context: PipelineContext, table: TableId, base: Contents) -> Ve
 
 def lacks_marks(task: TableTask) -> bool:
     """Return whether deleted rows are not marked: of equal rows with a NULL in their key, all would be."""
-    return any(delivery.null_keys for delivery in task.deliveries)
+    return any(delivery.null_keys for delivery in task.course.deliveries)
 
 
 def shadow_folder(pipeline: Pipeline) -> str:
@@ -337,7 +337,7 @@ def find_stop(task: TableTask, scns: ScnRange, after: int | None = None) -> Iter
         later = f"begin it at SCN {after}, where a snapshot had read the table again, or " if after is not None else ""
         what = f"{error.get('code')} at SCN {at_scn}: {error.get('what')}"
         yield Finding(str(task.table), what, f"{shorter}{later}leave the table out")
-    for whole in task.whole:
+    for whole in task.course.whole:
         first = min((scn for scn in whole.ddl if scn >= scns.start), default=scns.end)
         if first < scns.end <= whole.scn:
             what = f"a DDL at SCN {first} changed rows, which are known only AS OF SCN {whole.scn}, the end of its window"

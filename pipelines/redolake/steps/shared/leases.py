@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from redolake.config import Pipeline
 from redolake.context import Run, held_lease, now, owner, take_lease
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Lease, Ledger
@@ -125,9 +124,9 @@ def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def apply_lease_renewed(pipeline: Pipeline) -> Iterator[LeaseRenewer]:
+def apply_lease_renewed(context: Run) -> Iterator[LeaseRenewer]:
     """Hold the apply lease, however long the block runs: its `check` raises once another writer has taken it."""
-    with Run(pipeline) as own, renewed(own, take_apply_lease(own)) as lease:
+    with renewed(context, take_apply_lease(context)) as lease:
         yield lease
 
 
