@@ -33,9 +33,9 @@ def create_shadow(context: ApplyContext, table: Target, task: TableTask) -> None
     """Create the empty shadow table that the task asks for, unless it is there, under the version of its first SCN."""
     if task.shadow_from is None or table.log is not None:
         return
-    version = valid_from(task.versions, task.shadow_from)
+    version = valid_from(task.course.versions, task.shadow_from)
     tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
-    create_table(table, version, task.rules, context.translation, tag, task.options, context.may_commit)
+    create_table(table, version, task.course.rules, context.translation, tag, task.options, context.may_commit)
 
 
 def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:

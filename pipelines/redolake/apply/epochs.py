@@ -96,6 +96,6 @@ def cure_of(table: object, path: str) -> str:
     """Return what mends the history at `path`, if it is gone or cannot be read."""
     return (
         f"put {path} back from a copy. Without a copy, move away what is left of it, and run `redolake history rebuild {table} "
-        f"--execute --yes`. If a batch has held the table, run `redolake resume {table}` then; or let the history begin again "
-        f"with the rows of now: `redolake resume {table} --new-history --reason WHY`"
+        f"--execute --yes --reason WHY`. If a batch has held the table, run `redolake resume {table}` then; or let the history "
+        f"begin again with the rows of now: `redolake resume {table} --new-history --reason WHY`"
     )

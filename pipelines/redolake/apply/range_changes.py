@@ -67,9 +67,9 @@ class Written(RowCounts):
 def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
     """Return the columns that the table had in the range. Where two have one name, the older one gets its number too."""
     found = dict[int, ChangeColumn]()
-    for version in task.versions:
+    for version in task.course.versions:
         for column in target_columns(with_lake_names(version, task.options)):
-            type_ = translation.spark_type(column.type, task.rules.get(column.id))
+            type_ = translation.spark_type(column.type, task.course.rules.get(column.id))
             found[column.id] = ChangeColumn(column.id, column.name, type_)
     last = {column.name.lower(): column.id for column in found.values()}
     return tuple(
@@ -81,13 +81,13 @@ def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn,
 def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -> DataFrame:
     """Return a row for each change, and its `finding`: why it is not understood, NULL if it is. `_op` is NULL where a filter
     leaves out the row before and after it."""
-    columns, known = columns_of(task, translation), tuple(zip(task.versions, task.deliveries, strict=True))
+    columns, known = columns_of(task, translation), task.course.known
     parts = []
-    for version, delivery, names, mine in by_names(known, task.mined_names):
+    for version, delivery, names, mine in by_names(known, task.course.mined_names):
         in_index = ("partly_undone",) if version.organization == "index" else ()
         rows = changes.filter(mine).select(*dict.fromkeys((*CHANGE_ORDER, *REDO, *in_index, *OF_CHANGE.values())))
         ids = [column.id for column in target_columns(version)]
-        decoded = with_rowid(translation.decode(rows, version, delivery, task.rules, names, ids))
+        decoded = with_rowid(translation.decode(rows, version, delivery, task.course.rules, names, ids))
         parts.append(as_rows(decoded, version, task, columns))
     return unite(parts)
 
@@ -95,7 +95,7 @@ def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -
 def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
     absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
-    found = finding(version, version.key, task.known_from, F.lit(False))
+    found = finding(version, version.key, task.course.known_from, F.lit(False))
     classes = () if task.quarantine is None else task.quarantine.classes
     described = decoded.withColumns(
         {
@@ -124,7 +124,7 @@ def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns:
 def unknown_columns(version: TableVersion, task: TableTask) -> Expression:
     """Return the ids of columns whose value before the change is not in its redo. NULL may stand for a default that the row
     does not store."""
-    defaulted = [column.id for column in version.columns if column.id in task.defaulted]
+    defaulted = [column.id for column in version.columns if column.id in task.course.defaulted]
     maybe = [F.when(F.col(frames.redo_before(number)).isNull(), F.lit(number)) for number in defaulted]
     absent = F.coalesce(F.col("missing"), F.array().cast("array<int>"))
     return F.array_distinct(F.concat(absent, F.array_compact(F.array(*maybe)))) if maybe else absent
@@ -154,7 +154,7 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
     ).collect()[0]
     check_finding(task, found["finding"])
     check_limit(task, found, expected)
-    has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.versions)
+    has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.course.versions)
     if found["changes"] != expected or (found["filtered"] and not has_filter):
         raise InvariantBroken(
             f"{expected} changes were to be written, {found['changes']} came out of decoding",
@@ -192,7 +192,7 @@ def check_keys(rows: DataFrame, task: TableTask) -> None:
 
 def with_removals(rows: DataFrame, task: TableTask, scns: ScnRange) -> DataFrame:
     """Add a row for each DDL that removed rows, of which no redo shows single ones."""
-    steps = [step for step in task.ddl if step.kind in REMOVALS and step.scn in scns]
+    steps = [step for step in task.course.ddl if step.kind in REMOVALS and step.scn in scns]
     if not steps:
         return rows
     found = rows.sparkSession.createDataFrame([(step.kind, int(step.scn)) for step in steps], "_op string, _scn bigint")

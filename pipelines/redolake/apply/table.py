@@ -109,7 +109,7 @@ def apply_table(
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        error = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
+        error = held_error(task.table, task.target, surprise, task.course.latest.mapping)
         table.refresh()
     work = progress.work
     return TableResult(
@@ -198,7 +198,7 @@ def apply_ranges(
     if task.reshape:
         context.may_commit()
         end = context.scns.end
-        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
+        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.course.latest, task.reshape))
 
 
 def work_of(task: TableTask, commit_range: CommitRange, committed: CommittedChanges, ready: PreparedRange) -> TableWork:

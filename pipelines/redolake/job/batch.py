@@ -59,21 +59,25 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
     started = time.monotonic()
     spec = with_quarantines(spec)
-    check_redo(spec)
+    check_redo(spec.redo)
     context = apply_context(spark, spec, report, may_commit)
     targets = open_targets(context, spec)
     damage = {number: error for number, target in enumerate(targets) if (error := damage_of_log(target)) is not None}
     positions = [None if number in damage else target.position for number, target in enumerate(targets)]
     spec = with_damage_held(hold_damaged(spec, damage), positions)
-    captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
+    captured = [
+        captured_table(task, number, position, spec.scns)
+        for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
+    ]
     sound = [number for number in range(len(targets)) if number not in damage]
-    has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
+    redo = spec.redo
+    has_few_rows = redo.rows is not None and redo.rows <= MOST_ROWS
     with plan_for_few_rows(spark) if has_few_rows else nullcontext():
-        assembly = assemble(spark, spec, captured)
+        assembly = assemble(spark, spec.scns, redo, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
-        log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(spec.windows), assemble_seconds)
+        log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(redo.windows), assemble_seconds)
         report(f"{assembly.rows} change rows assembled")
-        carried = carry_over(spark, spec, assembly.read, captured)
+        carried = carry_over(spark, spec.carry_out, redo, assembly.read, captured)
         applying = time.monotonic()
         tables = BatchTables(context, spec, targets, assembly)
         results = {number: result_of_damage(spec.tables[number], assembly.balances[number]) for number in damage}
@@ -98,17 +102,17 @@ def damage_of_log(table: Target) -> LakeDamaged | None:
 
 def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
-    check_redo(spec)
+    check_redo(spec.redo)
     assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
     let_go(assembly.read.changes)
     return batch_result(spec, assembly, tables, CarriedOver(), Counter())
 
 
 def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> ApplyContext:
-    translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
+    translated = translation(spec.redo.encoding, show_row_data=spec.show_row_data, single_quotes=spec.redo.single_quotes)
     usable = partial(check_usable, spec.lake)
     return ApplyContext(
-        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin,
+        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.redo.windows, usable, spec.origin,
         lease=spec.lease, has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
     )  # fmt: skip
 
@@ -142,7 +146,7 @@ def batch_result(
     carried: CarriedOver,
     moved: Counter[tuple[TableId, str, str, str]],
 ) -> BatchResult:
-    batch, rests = assembly.batch, assembly.rests
+    batch, rests, known = assembly.batch, assembly.rests, spec.redo.digests
     accounts = [table.balance for table in tables]
     earlier, by_window = Counter[TableId](), Counter[tuple[str, str, str]]()
     for (table, counted_as, term, window), rows in moved.items():
@@ -158,15 +162,15 @@ def batch_result(
         start=spec.start,
         end=spec.end,
         token=spec.token,
-        windows=tuple(window.name for window in spec.windows),
+        windows=tuple(window.name for window in spec.redo.windows),
         tables=tables,
         open_transactions=join_transactions((*carried.open_transactions, *(one.part for one in rests))),
         carry_files=carried.files,
         parked=(*rests, *carried.parked),
-        digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
+        digests={**{f: known[f] for one in rests for f in one.files if f in known}, **carried.digests},
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
-        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied, by_window),
+        accounts=batch.accounting.accounts(spec.redo.windows, batch.input_counts, applied, by_window),
         read_to=batch.input_counts.read_to,
     )
 

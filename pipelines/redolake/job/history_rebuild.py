@@ -58,7 +58,7 @@ def join_history(
     (task,) = spec.tables
     table, made = open_table(spark, target, task.app_id), open_history(spark, str(task.history), task.app_id)
     check_same(table, task, load, spec.end - 1)
-    found = folded_differences(spark, made, live(table.rows(), task.options), task.versions[-1].key, spec.end - 1)
+    found = folded_differences(spark, made, live(table.rows(), task.options), task.course.latest.key, spec.end - 1)
     if not found.is_equal:
         raise Terminal(
             f"by the redo, the table would have other rows: {found.missing_rows} rows missing, {found.extra_rows} extra. "

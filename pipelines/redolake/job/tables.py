@@ -35,9 +35,9 @@ FEW_ROWS, SMALL_BYTES = 5_000, 4 << 20
 def is_small(table: Target, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
     Rows that were read again may be many, even if the redo has few changes."""
-    if task.whole or not is_in_redo(task.deliveries):
+    if task.course.whole or not is_in_redo(task.course.deliveries):
         return False
-    happens = balance.applied or task.ddl or task.reshape
+    happens = balance.applied or task.course.ddl or task.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 

@@ -28,7 +28,7 @@ from redolake.reconcile.version_conflicts import (
     unseen_partitions,
 )
 from redolake.reconcile.whole_tables import files_of, first_unread
-from redolake.records.batches.spec import ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from redolake.records.codec import from_body, to_body
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import (
@@ -287,16 +287,18 @@ def table_task(
         table=past.table,
         target=target,
         app_id=app,
-        versions=(first, *versions[1:]),
-        mined_names=names((first, *versions[1:])),
-        names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
-        rules=ruled,
-        ddl=steps,
+        course=Course(
+            versions=(first, *versions[1:]),
+            rules=ruled,
+            ddl=steps,
+            defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
+            mined_names=names((first, *versions[1:])),
+            names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
+            whole=past.whole,
+        ),
         hold=hold,
-        defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
-        whole=past.whole,
         history=context.pipeline.history_target(past.table),
         quarantine=quarantine_rule(context.pipeline, versions),
     )

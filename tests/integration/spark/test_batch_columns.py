@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
 
 def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
-    mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
+    mine = task(tmp_path, versions=(version(columns=(ID, V, N)),), defaulted=(3,))
     created(spark, mine)
     path = f"delta.`{mine.target}`"
     spark.sql(

@@ -21,7 +21,7 @@ from redolake.apply.delta.target import DeltaTarget
 from redolake.errors import SchemaConflict, ValueDoesNotFit
 from redolake.host import crash
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import ChangeKind, ColumnChange, TableTask
+from redolake.records.batches.spec import ChangeKind, ColumnChange, Course, TableTask
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import Readers, TargetOptions
@@ -61,7 +61,7 @@ class Table:
         """Follow the steps to a version of these columns."""
         version = self.version(*columns)
         context = ApplyContext(self.spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION, report=self.said.append)
-        task = TableTask(T, self.path, "p/SHOP.T/1", (version,), options=TargetOptions(self.readers))
+        task = TableTask(T, self.path, "p/SHOP.T/1", Course((version,)), options=TargetOptions(self.readers))
         table = DeltaTable(self.spark, self.path, task.app_id)
         evolve(context, table, task, CommitRange(1, 20, 100, version, tuple(steps)))
 

@@ -105,7 +105,7 @@ def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
     pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "V": ["right"]}), file)
     plan = HashPlan(((1, "number"),), ((1, "number"), (2, "text")), (), 12)
     one = CompareTask(
-        TABLE, given.mine.target, given.mine.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
+        TABLE, given.mine.target, given.mine.course.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
     )
     found = hash_keys(given.spark, one, (("1",),), TRANSLATION)
     return repair(given.spark, RepairTask(one, found, 1, None, {"repair": "r"}), TRANSLATION, may_commit)

@@ -102,7 +102,7 @@ def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp
     assert batch(100, (1, insert(key + 2, "c"))).error is None
     DeltaTable(mine.target).optimize.compact()
     ranges = KeyRanges(1, "number", ((str(key), None),))
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], (), 150, 0, ranges=ranges)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], (), 150, 0, ranges=ranges)
     rows = spark.read.format("delta").load(mine.target)
     assert rows.where(f"ID >= {key}").count() == (3 if digits == 18 else 0), "delta-rs writes other statistics now"
     assert in_ranges(rows, compared).count() == 3, "`verify` sees the rows too"

@@ -61,7 +61,7 @@ def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[s
     files = loaded(folder, mine, rows, scn).tables[0].files
     newest = latest_version(mine.target)
     assert newest is not None
-    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.versions[-1], files, scn, newest)])
+    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.course.versions[-1], files, scn, newest)])
     return found
 
 

@@ -28,7 +28,7 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
-from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
+from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version, with_course
 from tests.references.delta_table import delta_rows, latest_version, position_of, read_delta
 from tests.support.killed import killed_at
 
@@ -91,7 +91,7 @@ def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, t
     """Delta does not enable the feature of the type with a write of a table that exists."""
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
-    dated = replace(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
+    dated = with_course(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
     again = replace(snapshot_spec(tmp_path, dated, 60, [{"ID": 1, "V": "2026-01-02 03:04:05"}]), replace=True)
 
     with killed_at("feature"):
@@ -157,7 +157,7 @@ def test_a_number_read_as_text_is_never_rounded(spark, tmp_path: Path) -> None:
     loads = []
     for n, texts in enumerate([fitting, *([text] for text in others)]):
         mine = task(tmp_path, TableId("SHOP", f"T{n}"), 100 + n)
-        table = replace(mine.versions[0], columns=(ID, number))
+        table = replace(mine.course.versions[0], columns=(ID, number))
         file = tmp_path / f"numbers{n}.parquet"
         pq.write_table(pa.table({"ID": pa.array(range(len(texts)), pa.decimal128(10, 0)), "N": texts}), file)
         load = SnapshotTask(mine.table, mine.target, mine.app_id, table, (str(file),), rows=len(texts), rules={2: 2}, scn=50)
@@ -175,7 +175,7 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], there, 60, delta_version=0)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], there, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
 
@@ -198,7 +198,7 @@ def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path
     run_snapshot(spark, newer)
     for commit in (Path(mine.target) / "_delta_log").glob("*.json"):
         os.utime(commit, (1, 1))  # decades old: that alone does not make a version unreadable
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], newer.tables[0].files, 60, delta_version=0)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], newer.tables[0].files, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")

@@ -31,7 +31,7 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     if part.committed.problem is not None:
         raise part.committed.problem
     lake = with_lake_names(part.version, part.task.options)
-    check_columns(lake, part.task.rules, part.table.columns, context.translation)
+    check_columns(lake, part.task.course.rules, part.table.columns, context.translation)
     check_plain(
         context, part.table, part.task, part.commit_range, is_plain=part.commit_range.delivery in (PLAIN, WholeTable(PLAIN))
     )

@@ -43,21 +43,23 @@ def decode_range(
     shows_trouble: bool = False,
 ) -> DataFrame:
     """Decode the range's changes, or these of them. `shows_touched`, `keeps_before`, `shows_trouble` add columns (Target)."""
-    task, commit_range = part.task, part.commit_range
+    task, course, commit_range = part.task, part.task.course, part.commit_range
     columns = source_columns(context, part)
     target = Target(
         columns,
         part.key,
-        frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
+        frozenset(c.id for c in columns if c.default is not None or c.id in course.defaulted),
         shows_touched,
         tuple(dict.fromkeys((*needed_columns(task.options), *(NEEDS if task.history else ())))),
-        computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
+        computed=frozenset(column.id for version in task.course.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
         has_trouble=shows_trouble,
     )
     rows = part.committed.frame if changes is None else changes
-    decoded = decode(rows, part.known_versions, task.rules, target, context.translation, task.mined_names, task.known_from)
+    decoded = decode(
+        rows, part.known_versions, course.rules, target, context.translation, course.mined_names, course.known_from
+    )
     isolates = shows_trouble and task.quarantine is not None and "transform" in task.quarantine.classes
     return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key, isolates=isolates))
 
@@ -68,7 +70,7 @@ def source_columns(context: ApplyContext, part: TableRange) -> tuple[TargetColum
     if mapping is None:
         return tuple(have.values())
     replaced = {one.id for one in mapping.computed}
-    types = {c.id: context.translation.spark_type(c.type, part.task.rules.get(c.id)) for c in part.version.columns}
+    types = {c.id: context.translation.spark_type(c.type, part.task.course.rules.get(c.id)) for c in part.version.columns}
     plain = tuple(column for column in have.values() if column.id not in replaced)
     return (*plain, *(TargetColumn(c.id, c.name, types[c.id]) for c in part.version.columns if c.id in replaced))
 

@@ -59,7 +59,7 @@ def read_whole(
     """Return k<id>, f<id> of the filled columns, and `is_left`."""
     ids = {*version.key, *(column.id for column in filled)}
     narrow = of_columns(version, ids)
-    source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
+    source = read_source(context.spark, [whole.path], narrow, task.course.rules, context.translation)
     check_values(source, narrow)
     names = {i: quote(name) for i, name in source.names.items()}
     return source.frame.select(

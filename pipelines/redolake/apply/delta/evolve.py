@@ -64,7 +64,7 @@ class Evolution:
         return [self.alter(enable_clause(feature))]
 
     def type_of(self, step: ColumnChange) -> str:
-        return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
+        return self.context.translation.spark_type(step.column.type, self.task.course.rules.get(step.column.id))
 
     @property
     def for_any_reader(self) -> bool:
@@ -93,7 +93,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
             follow_steps(evolution, run, number)
         fill_defaults(evolution, steps, Tag(table.filling_id, scn, context.metadata))
     if done is None or done[0] <= last:  # a repeat may find the DDL of a later range followed: this one had no changes
-        check_columns(version, task.rules, table.columns, context.translation)
+        check_columns(version, task.course.rules, table.columns, context.translation)
 
 
 def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:

@@ -169,7 +169,7 @@ class DeltaHistory(DeltaTarget):
         return {} if self.log is None else self.log.txns()
 
     def terms(self, context: ApplyContext, task: TableTask) -> Terms:
-        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.versions[-1].object_id)
+        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.course.latest.object_id)
         return Terms(task.table, owner, context.may_commit, context.check_lake)
 
     def tag(self, context: ApplyContext, task: TableTask) -> Tag:
@@ -255,7 +255,7 @@ def is_mixed(task: TableTask, there: Reached) -> bool:
 
 
 def check_possible(table: DeltaTable, task: TableTask) -> None:
-    why = why_no_history("changes", task.deliveries)
+    why = why_no_history("changes", task.course.deliveries)
     if why is None and (taken := taken_names(column.name for column in table.columns.values())):
         why = f"it has columns with names that a history has for itself: {', '.join(taken)}"
     if why is not None:

@@ -54,7 +54,7 @@ class DeltaTarget(DeltaTable):
         terms = Terms.of(context, task)
         check_readers(self.log, task.options.readers, task.table)
         settings.check_layout(self, task.table, task.options)
-        settings.check_writable(self, task.table, task.versions[-1].key_kind)
+        settings.check_writable(self, task.table, task.course.latest.key_kind)
         write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms)
         options = task.options if terms.owner is None else terms.owner.mark_options(task.options)
         settings.settle(self, task.table, options, context.metadata, context.may_commit)

@@ -224,7 +224,7 @@ def entries(
     where pipelines.yml masks, computes or leaves out some."""
     if not decision.out:
         return []
-    shows_text = all(version.mapping is None and not version.left_out for version in task.versions)
+    shows_text = all(version.mapping is None and not version.left_out for version in task.course.versions)
     described = changes.touching(decision.out).select(
         *CHANGE_ORDER, "scn", "row_id", "operation_code", "finding", TROUBLE,
         changes.before.alias("before"), changes.after.alias("after"), row_text(table.columns, changes.version).alias("row"),
@@ -285,7 +285,11 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
     """Commit what goes to quarantine, before the MERGE of the range."""
     if not taken.is_new or task.quarantine is None:
         return
-    step = sum(1 for scn in (*(one.scn for one in task.ddl), *(one.scn for one in task.whole)) if scn < commit_range.start)
+    step = sum(
+        1
+        for scn in (*(one.scn for one in task.course.ddl), *(one.scn for one in task.course.whole))
+        if scn < commit_range.start
+    )
     metadata = {**context.metadata, "table": str(task.table), "quarantined": taken.count}
     # A copy is written under no lease: its later batches would have a version that Delta skips.
     app = "" if context.lease is None else f"{task.app_id}/quarantine"

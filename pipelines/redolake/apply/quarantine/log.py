@@ -43,9 +43,17 @@ def damage_in(table: object, path: str) -> Damage:
     return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure, path=file, table=table)
 
 
+def is_there(path: str, table: object) -> bool:
+    """Return whether anything was ever in quarantine. Raise LakeDamaged for a log that cannot be read."""
+    log = read_log(path, damage_in(table, path))
+    if log is not None:
+        log.txns()  # reads each commit: Spark's error for a damaged one names no table
+    return log is not None
+
+
 def read_events(spark: SparkSession, path: str, load: str, table: object) -> list[Event]:
-    """Return the events of a load; none where nothing was ever in quarantine. Raise LakeDamaged for one that cannot be read."""
-    if read_log(path, damage_in(table, path)) is None:
+    """Return the events of a load; none where nothing was ever in quarantine."""
+    if not is_there(path, table):
         return []
     read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
     rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
@@ -89,8 +97,7 @@ def replace_events(there: Target, terms: Terms, rows: Rows, load: str, start: in
     if rows or there.log is not None:
         write(there, terms, tag, "quarantine", rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
-    there.refresh()
-    if there.log is not None and tail(there.spark, there.path, load, start) != wanted:
+    if is_there(there.path, terms.table) and tail(there.spark, there.path, load, start) != wanted:
         raise Transient(
             "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=terms.table
         )
