@@ -20,6 +20,7 @@ from redolake.airflow.failures import airflow_failures
 from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
 from redolake.host.connect_token import url_of_connection
+from redolake.host.spark_settings import DRIVERS_PYTHON, WORKERS_PYTHON
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure
 
 JOB = Path(redolake.__file__).with_name("job") / "job.py"
@@ -42,6 +43,8 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         with airflow_failures():
             self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
             self.conf = spark_conf(self.pipeline.spark.conf)
+            if WORKERS_PYTHON in self.conf:  # which would be the driver's too, and a path below an executor's folder
+                self.conf.setdefault(DRIVERS_PYTHON, sys.executable)
             # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
             os.environ["JAVA_HOME"] = find_java()
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])

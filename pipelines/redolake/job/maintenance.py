@@ -68,6 +68,7 @@ def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, 
     table = (open_table if task.of is None else open_history)(spark, task.target, app_id)
     if table.log is None:
         return MaintainedTable(task.table, error="no Delta table is there")
+    table.log.txns()  # reads each commit: Spark's error for a damaged one has no cure
     check_not_nested(task.target, task.table)
     if task.of is not None and spec.history_from is not None:
         limit = datetime.fromisoformat(spec.history_from)

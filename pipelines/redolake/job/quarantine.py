@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of, table_in
-from redolake.apply.quarantine.log import Events, add_events, damage_in, events_frame, keys_of, read_events
+from redolake.apply.quarantine.log import Events, add_events, events_frame, is_there, keys_of, read_events
 from redolake.apply.spark.holds import errors_of_table
 from redolake.apply.table_log import VersionToRead
 from redolake.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
@@ -35,7 +35,7 @@ def load_of(target: str, app_id: str) -> str:
 
 def read_changes(spark: SparkSession, path: str, target: str, app_id: str, wrong: Mapping[str, Wrong]) -> list[dict[str, Any]]:
     """Return the changes of the keys that are wrong, as rows of the quarantine, in the order of their commits."""
-    if not wrong or read_log(path, damage_in(table_in(app_id), path)) is None:
+    if not wrong or not is_there(path, table_in(app_id)):
         return []
     load = load_of(target, app_id)
     rows = events_frame(spark, path).filter((F.col("load") == load) & F.col("event").isin(*PUT_ASIDE)).collect()

@@ -44,9 +44,17 @@ def damage_in(table: object, path: str) -> Damage:
     return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure, path=file, table=table)
 
 
+def is_there(path: str, table: object) -> bool:
+    """Return whether anything was ever in quarantine. Raise LakeDamaged for a log that cannot be read."""
+    log = read_log(path, damage_in(table, path))
+    if log is not None:
+        log.txns()  # reads each commit: Spark's error for a damaged one names no table
+    return log is not None
+
+
 def read_events(spark: SparkSession, path: str, load: str, table: object) -> list[Event]:
-    """Return the events of a load; none where nothing was ever in quarantine. Raise LakeDamaged for one that cannot be read."""
-    if read_log(path, damage_in(table, path)) is None:
+    """Return the events of a load; none where nothing was ever in quarantine."""
+    if not is_there(path, table):
         return []
     read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
     rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
@@ -103,7 +111,7 @@ def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) 
     if rows or there.log is not None:
         write(events, there, tag, "quarantine", rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
-    if read_log(path, damage_in(events.table, path)) is not None and tail(spark, path, load, start) != wanted:
+    if is_there(path, events.table) and tail(spark, path, load, start) != wanted:
         raise Transient(
             "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=events.table
         )

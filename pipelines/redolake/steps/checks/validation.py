@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
@@ -289,6 +290,7 @@ def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -
     try:
         with opened_spark(pipeline, given) as spark:
             checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
+            checked.append(worker_findings(pipeline, spark))
             checked.append(known_expression_findings(pipeline, spark, file))
             checked.append(logging_findings(pipeline, spark))
     except ConfigurationError as error:
@@ -297,6 +299,28 @@ def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -
         cure = "start the Connect server, or run again: Java was killed"
         return [Finding(f"{pipeline.name}.spark", f"Spark does not start: {error.what}", cure)]
     return [finding for findings in checked for finding in findings]
+
+
+def worker_findings(pipeline: Pipeline, spark: Any) -> list[Finding]:
+    """Return a finding for each version that some of Spark's Python workers have, and this process has not. Raises
+    ConfigurationError where they have no Redolake."""
+    from redolake.apply.spark.failures import check_session
+    from redolake.job.worker_check import worker_versions
+
+    try:
+        answers = worker_versions(spark)
+    except Exception as surprise:  # of Java, of gRPC or of pyspark
+        check_session(spark, surprise)
+        raise
+    cure = "give Spark's hosts what is here, by `redolake spark pack` or an installation: docs/how-to/configure-spark.md"
+    here = {"redolake": redolake.__version__, "python": platform.python_version().rpartition(".")[0]}
+    findings = []
+    for row in answers:
+        there = {"redolake": row.redolake, "python": row.python.rpartition(".")[0]}
+        lacks = [f"{name} {there[name]}, and {here[name]} is here" for name in here if there[name] != here[name]]
+        lacks += [f"pyarrow {row.pyarrow}, which {row.fault}"] if row.fault else []
+        findings += [Finding(f"{pipeline.name}.spark", f"a Python worker on {row.host} has {one}", cure) for one in lacks]
+    return findings
 
 
 @crash.writer
