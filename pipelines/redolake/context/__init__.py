@@ -100,9 +100,9 @@ class Run:
         try:
             check_damage(self.pipeline, self.spark, surprise)
         finally:
-            self._left()
+            self._leave()
 
-    def _left(self) -> None:
+    def _leave(self) -> None:
         self._entered -= 1
         if not self._entered:
             self._close()
