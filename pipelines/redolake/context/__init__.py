@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from redolake.config import Pipeline
-from redolake.context.spark import Spark
+from redolake.context.spark import Spark, check_damage
 from redolake.errors import (
     ConfigurationError,
     Finding,
@@ -106,7 +106,13 @@ class Run:
         self._entered += 1
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, surprise: BaseException | None, __: object) -> None:
+        try:
+            check_damage(self.pipeline, self.spark, surprise)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         self._entered -= 1
         if not self._entered:
             self._close()
