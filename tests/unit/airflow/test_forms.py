@@ -29,6 +29,7 @@ def check_golden(name: str, found: dict[str, Any]) -> None:
 
 def option(one: Any) -> dict[str, Any]:
     default = getattr(one.default, "value", one.default)
+    default = default if isinstance(default, str | int | float | bool | None) else str(default)
     return {"help": one.help, "required": one.required, "several": one.multiple or one.nargs == -1, "default": default}
 
 
