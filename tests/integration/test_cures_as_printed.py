@@ -165,7 +165,7 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
 LOOKS = (
     "doctor", "plan", "validate", "status", "tables", "windows", "windows --output json", "runway", "recover", "tx list",
     "quarantine list", "quarantine list --output json", "schema log TABLE", "views", "verify",
-    "snapshot --status", "metrics", "close-gap", "prune",
+    "snapshot --status", "metrics", "close-gap", "prune", "optimize", "migrate --dry-run",
 )  # fmt: skip
 
 
