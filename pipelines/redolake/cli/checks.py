@@ -62,7 +62,8 @@ def remine(
 
 def remined_text(found: RemineReport) -> str:
     if found.equal:
-        return "The manifests are equal." + (" The window's files were replaced." if found.replaced else "")
+        files = "were replaced" if found.replaced else "were not read"
+        return f"The manifests are equal. The window's files {files}."
     return f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
 
 
