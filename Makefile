@@ -73,7 +73,7 @@ test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one pro
 
 .PHONY: test-standin
 test-standin: $(STAMP) ## Run the stand-in's own tests
-	@$(PYTEST) tests/unit/standin tests/integration/standin $(ARGS)
+	@$(PYTEST) standin/tests $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
 	@$(PYTEST) -m "not spark and not airflow and not slow and not witness and not driver" $(ARGS)

@@ -1,20 +1,13 @@
-"""Load the fixture modules, make garbage collections cheap, and remove what one test's Airflow run would leave to the next."""
+"""Load the fixture modules, and remove what one test's Airflow run would leave to the next."""
 
-import gc
 import logging
 import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
 
-pytest_plugins = ["tests.workers", "tests.unchanged_standin"]
 FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "lake", "ledger", "postgres", "s3", "spark", "shop"))
 pytest.register_assert_rewrite(*FIXTURES)  # another conftest.py may import one before it is a plugin
-
-# A slow machine is no fault of an example.
-settings.register_profile("redolake", deadline=None)
-settings.load_profile("redolake")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,13 +15,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         for name in FIXTURES:
             config.pluginmanager.import_plugin(name)
-
-
-def pytest_collection_finish() -> None:
-    """Leave what is imported by now out of garbage collections, and collect less often: they took a tenth of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OWN = ("tests/unit/standin", "tests/integration/standin")
-# What these tests depend on beside themselves.
-READ = ("standin", "sql/setup", "tests/support", "tests/published", "tests/conftest.py", "pyproject.toml", "constraints*.txt")
+OWN = "standin/tests"
+# What these tests depend on, themselves included.
+READ = (
+    "standin",
+    "sql/setup",
+    "tests/support",
+    "tests/published",
+    "tests/workers.py",
+    "conftest.py",
+    "pyproject.toml",
+    "constraints*.txt",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def is_unchanged(base: str, root: Path = ROOT) -> bool:
     """Return whether nothing that the stand-in's tests depend on differs from a commit; False where git cannot tell."""
-    places = ["--", *OWN, *READ]
+    places = ["--", *READ]
     compared = _git(root, "diff", "--quiet", "--end-of-options", base, *places)
     new = _git(root, "ls-files", "--others", "--exclude-standard", *places)
     return compared.returncode == 0 and new.returncode == 0 and not new.stdout
@@ -39,8 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     base = config.getoption("standin_base")
     if not base or not is_unchanged(base):
         return
-    folders = [ROOT / own for own in OWN]
-    is_own = [any(folder in item.path.parents for folder in folders) for item in items]
+    is_own = [ROOT / OWN in item.path.parents for item in items]
     config.hook.pytest_deselected(items=[item for item, own in zip(items, is_own, strict=True) if own])
     items[:] = [item for item, own in zip(items, is_own, strict=True) if not own]
 

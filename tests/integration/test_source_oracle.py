@@ -31,8 +31,8 @@ from redolake.values.table import OracleType, TableId
 from standin.engine.transactions import session_state
 from standin.moment import Moment
 from standin.serve import standin
-from tests.unit.standin.engine.engine_database import logon
-from tests.unit.standin.engine.engine_database import run as execute
+from standin.tests.engine.engine_database import logon
+from standin.tests.engine.engine_database import run as execute
 
 PDB = "FREEPDB1"
 ITEMS, KEYLESS = TableId("SHOP", "ITEMS"), TableId("SHOP", "KEYLESS")

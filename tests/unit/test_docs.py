@@ -12,22 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
 
 from demo.scenarios import SCENARIOS
 from docs.pages.assumptions import Assumption, assumptions, words_of
-from docs.pages.cli import walk
 from redolake import errors
 from redolake.config import parse_configuration
 from redolake.errors import RedolakeError, Terminal, Transient
 from redolake.land import layout
-from standin.__main__ import app as standin_app
-from standin.engine.settings.options import DatabaseOptions
-from standin.olr.options import Behaviour
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/**/*.md")])
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
@@ -92,27 +87,6 @@ def test_every_error_code_has_its_entry(code: str) -> None:
     entry = page.partition(f"### {code}\n")[2].partition("\n### ")[0]
 
     assert "**Do this:** " in entry
-
-
-STANDIN = (ROOT / "docs" / "standin.md").read_text()
-
-
-def test_every_named_command_of_the_stand_in_has_the_named_options() -> None:
-    commands = walk(typer.main.get_command(standin_app), "standin")
-    known = {name: {option for p in command.params for option in (*p.opts, *p.secondary_opts)} for name, command in commands}
-    named = [(f"standin {name}", options) for name, options in re.findall(r"python -m standin ([a-z-]+)([^`#\n]*)", STANDIN)]
-    rows = [("standin start", cell) for cell in re.findall(r"^\| (`--[^|]*) \|", STANDIN, re.MULTILINE)]
-
-    found = [(name, option) for name, text in (*named, *rows) for option in re.findall(r"(?<![\w-])--[a-z-]+", text)]
-    assert len(found) > 20
-    assert [(name, option) for name, option in found if option not in known[name]] == []
-
-
-def test_every_named_option_of_the_stand_in_in_python_exists() -> None:
-    cells = re.findall(r"^\|(?: [^|]* \|)? `([a-z_]+)(?:=[^`|]+)?`(?:[^|]*, in Python)? \|", STANDIN, re.MULTILINE)
-
-    assert len(cells) > 20
-    assert sorted({*cells} - {*DatabaseOptions.__dataclass_fields__, *Behaviour.__dataclass_fields__}) == []
 
 
 def test_every_named_scenario_of_the_demo_exists() -> None:

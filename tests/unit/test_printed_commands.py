@@ -239,7 +239,7 @@ CONFIRMED = {
     "resume": {"--ddl"},
     "quarantine drop": {"--execute"},
     "tx drop": {"--execute"},
-    "recover": {"--snapshot", "--declare-gap", "--position"},
+    "recover": {"--execute"},
     "remine": {"--discard"},
     "prune": {"--execute"},
     "history prune": {"--execute"},

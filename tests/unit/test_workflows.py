@@ -99,7 +99,7 @@ def test_each_action_is_pinned_by_a_hash_with_its_version_beside_it_and_watched(
 
 
 def test_every_make_command_that_a_page_names_exists() -> None:
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/**/*.md")]
     named = {
         (page.name, name) for page in pages for name in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE)
     }

@@ -83,16 +83,15 @@ class Spark:
 
 def damage_of_tables(pipeline: Pipeline, surprise: Exception) -> RedolakeError | None:
     """Return the error of a file that Spark could not read, with the table that it is of; None for any other failure."""
-    from redolake.apply.delta import history  # PySpark takes seconds
-    from redolake.apply.delta.log import damage_of_file
+    from redolake.apply import epochs  # PySpark takes seconds
     from redolake.apply.quarantine.log import damage_in
-    from redolake.apply.spark.lake_damage import damaged_file, table_damage
+    from redolake.apply.spark.lake_damage import damage_of_file, damaged_file, table_damage
 
     text, what = str(surprise), "Spark cannot read a file"
     file = damaged_file(surprise)
     for table in (one.id for one in pipeline.tables):
         if file and (older := pipeline.history_target(table)) is not None and f"{older}/" in text:
-            return history.damage_in(table, older)(file, what)
+            return epochs.damage_in(table, older)(file, what)
         if file and f"{(path := pipeline.quarantine_path(table))}/" in text:
             return damage_in(table, path)(file, what)
         if f"{(path := pipeline.target(table))}/" in text and (found := table_damage(table, path, surprise)) is not None:
