@@ -46,6 +46,7 @@ GROUPS = {
         "tests/witness/",
         "tests/oracle/test_selftest.py",
         "tests/integration/test_damaged_files.py",
+        "tests/integration/test_damaged_logs.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
         "tests/integration/test_quarantine.py",
