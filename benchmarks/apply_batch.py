@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -85,8 +85,9 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
         )
         out = folder / "batches" / str(number)
         spec = spec_of(
-            "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried,
-            parallel_tables=at_once, rows=pq.read_metadata(file).num_rows + number_of_tables,
+            "p", 1, start, start + STEP, "token", tasks, str(out / "carry"), str(out / "manifest.json"),
+            parallel_tables=at_once,
+            redo={"windows": (window,), "carry_in": carried, "rows": pq.read_metadata(file).num_rows + number_of_tables},
         )  # fmt: skip
         began, cpu = time.perf_counter(), cpu_seconds()
         result = run_batch(spark, spec)
@@ -99,11 +100,16 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
     spark.stop()
 
 
-def spec_of(*arguments: Any, **newer: Any) -> Any:
+def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:
     """Return the batch's spec, without what a commit from before it does not know."""
-    from redolake.records.batches.spec import BatchSpec
+    from redolake.records.batches import spec
 
-    return BatchSpec(*arguments, **{name: value for name, value in newer.items() if name in BatchSpec.__dataclass_fields__})
+    known = spec.BatchSpec.__dataclass_fields__
+    redo = {"redo": spec.Redo(**redo)} if "redo" in known else redo
+    given = dict(
+        zip(("pipeline", "resetlogs_id", "start", "end", "token", "tables", "carry_out", "manifest"), arguments, strict=True)
+    )
+    return spec.BatchSpec(**given, **{name: value for name, value in {**redo, **newer}.items() if name in known})
 
 
 def cpu_seconds() -> float:

@@ -369,11 +369,11 @@ def run_copies(original: Run, folder: Path, copies: int, given: argparse.Namespa
     found.steps[-1].name = "snapshot"
     for number, file in enumerate(sorted(landing.glob("batches/*/spec-*.json"))):
         spec, out = read_spec(str(file)), copied / str(number)
-        windows = tuple(replace(window, files=copy_all(window.files, copied, copies)) for window in spec.windows)
+        windows = tuple(replace(window, files=copy_all(window.files, copied, copies)) for window in spec.redo.windows)
         tables = tuple(replace(task, target=target) for task in spec.tables)
         again = replace(
-            spec, windows=windows, tables=tables, carry_out=str(out / "carry"), manifest=str(out / "manifest.json"),
-            carry_in=carried, parked=parked,
+            spec, redo=replace(spec.redo, windows=windows, carry_in=carried, parked=parked), tables=tables,
+            carry_out=str(out / "carry"), manifest=str(out / "manifest.json"),
         )  # fmt: skip
         found.steps.append(run_step("job", write(copied / f"{number}.json", encode(again)), environment=environment))
         result = decode(BatchResult, (out / "manifest.json").read_text(), str(out))

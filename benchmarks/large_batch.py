@@ -83,8 +83,8 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
         task = TableTask(table=table, target=target, app_id=app_id, versions=(version,))
         out = folder / "batches" / str(number)
         spec = spec_of(
-            "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), (),
-            rows=redo.num_rows,
+            "p", 1, scn, scn + step, "token", (task,), str(out / "carry"), str(out / "manifest.json"),
+            redo={"windows": (window,), "rows": redo.num_rows},
         )  # fmt: skip
         began, cpu = time.perf_counter(), cpu_seconds()
         (result,) = run_batch(spark, spec).tables

@@ -173,8 +173,8 @@ class Measured:
         )  # fmt: skip
         out = self.folder / "batches" / str(self.number)
         spec = spec_of(
-            "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), (),
-            rows=redo.num_rows,
+            "p", 1, scn, scn + step, "token", (task,), str(out / "carry"), str(out / "manifest.json"),
+            redo={"windows": (window,), "rows": redo.num_rows},
         )  # fmt: skip
         began = time.perf_counter()
         (result,) = run_batch(self.spark, spec).tables

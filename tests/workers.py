@@ -76,6 +76,7 @@ GROUPS = {
 SLOW = (
     "tests/integration/test_single_quotes.py",
     "tests/e2e/test_scenarios.py",
+    "tests/e2e/test_cluster.py",
     "tests/integration/test_olr.py",
     "tests/integration/test_olr_rac.py",
     "tests/integration/test_histories.py",
@@ -98,6 +99,7 @@ SLOW = (
     "tests/integration/test_resnapshot.py",
     "tests/integration/test_schemas.py",
     "tests/integration/test_step_costs.py",
+    "tests/integration/test_run_staleness.py",
     "tests/integration/test_truncate_cascade.py",
     "tests/integration/test_table_lives.py",
     "tests/integration/test_table_writers.py",

@@ -34,7 +34,7 @@ against a real Oracle.
 
 ## Types
 
-`redolake doctor` refuses a table that has a column of another type before anything is captured.
+`redolake doctor` refuses a table that has a column of another type before anything is captured. *reread* is [`unsupported_columns: reread`](../how-to/choose-columns.md#types-that-the-redo-does-not-show).
 
 | Oracle | Delta | Note |
 |---|---|---|
@@ -106,7 +106,6 @@ readings of the dictionary, LogMiner shows the changes as those of `UNKNOWN.OBJ#
 A table that is not captured, whose partitions come and go every night, so holds none, unless a captured one has such a DDL (SPLIT, MERGE,
 DROP, COALESCE, EXCHANGE, RENAME) at the same time. Then `snapshot --replace` is right, whoever's rows they are.
 Ranges with such rows are refused (`backfill`, from logs too), and a declared gap with such rows is not closed.
-Windows that an older version has landed do not record such objects; `redolake remine WINDOW --replace` does.
 """
 ENDS_PARTITIONS = "SPLIT, MERGE, COALESCE PARTITION"
 # Each held case has a reason here: the first whose expression is in its outcome. Without one, the page is not written.
@@ -197,7 +196,7 @@ TYPES = (
     OracleType("BFILE"),
     OracleType("ANYDATA"),
 )
-REREAD = "with `unsupported_columns: reread`"
+REREAD = "*reread*"
 NOTES = {
     "CLOB": "with `large_objects: reread` or `redo`, NCLOB too",
     "BLOB": "with `large_objects: reread` or `redo`",

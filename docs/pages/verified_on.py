@@ -18,8 +18,8 @@ HEAD = """\
 Redolake's tests run against its stand-in for Oracle. No test run against a real Oracle database is recorded yet. This page lists the questions that only a real database answers. For each, Redolake
 does what is safe under both readings, and the tests run both readings of the stand-in.
 
-Where the last cell says *asked*, `make test-oracle` asks the database, by a test in `tests/oracle/questions/`, and the workflow `oracle` does every night: [try a real Oracle](how-to/try-a-real-oracle.md). Else it
-says how to look. `make verified-on` makes a table of the answers. The questions about large objects concern `large_objects: redo`; `reread` depends on none of these.
+`make test-oracle` asks the database, by the tests in `tests/oracle/questions/`, and the workflow `oracle` does every night: [try a real Oracle](how-to/try-a-real-oracle.md). `make verified-on` makes a table of the answers. Where no test asks, *Look* says
+how to. The questions about large objects concern `large_objects: redo`; `reread` depends on none of these.
 """
 OF_OTHERS = """
 ## Answered by others
@@ -68,19 +68,19 @@ reading that is safe. The first real run must look here first.
 
 def page() -> str:
     questions = tomllib.loads(TABLE.read_text())["question"]
-    parts = (part for title, of in groupby(questions, key=lambda one: one["part"]) for part in table(title, list(of)))
+    parts = (part for title, of in groupby(questions, key=lambda one: one["part"]) for part in part_of_page(title, list(of)))
     return HEAD + "".join(parts) + OF_OTHERS
 
 
-def table(title: str, questions: list[Mapping[str, str]]) -> Iterator[str]:
-    yield f"\n## {title}\n\n| Question | What Redolake does | Asked |\n|---|---|---|\n"
+def part_of_page(title: str, questions: list[Mapping[str, str]]) -> Iterator[str]:
+    yield f"\n## {title}\n\n"
     for one in questions:
-        yield f"| {one['asks']} | {one['does']} | {looked_for(one)} |\n"
+        yield f"* **{one['asks']}** {one['does'][:1].upper()}{one['does'][1:].rstrip('.')}.{look_at(one)}\n"
 
 
-def looked_for(one: Mapping[str, str]) -> str:
-    """Return how a question is asked; raise ValueError where both a test and a person would."""
+def look_at(one: Mapping[str, str]) -> str:
+    """Return how a person looks; raise ValueError where both a test and a person would, or neither."""
     is_asked = any(one["asks"].startswith(question.beginning) for question in QUESTIONS)
     if is_asked == ("look" in one):
         raise ValueError(f"{one['asks']!r} is asked by a test, or needs `look`: not both, and not none")
-    return "asked" if is_asked else one["look"]
+    return "" if is_asked else f" *Look:* {one['look'].rstrip('.')}."

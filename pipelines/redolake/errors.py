@@ -242,7 +242,8 @@ class PdbChanged(RedoLost):
     """The pluggable database is not the one that was captured: it alone was set back (FLASHBACK PLUGGABLE DATABASE,
     point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
 
-    Run `redolake recover -p PIPELINE --snapshot --yes`, which reads all tables again, or connect to the PDB that was captured.
+    Run `redolake recover -p PIPELINE snapshot --execute --yes`, which reads all tables again, or connect to the PDB that was
+    captured.
     """
 
 
@@ -250,8 +251,8 @@ class EncodingChanged(PdbChanged):
     """The character set, the national character set or DBTIMEZONE of the database is another one than the one in which its
     redo was captured: internal bytes and texts of the redo would be read wrongly. The redo does not show the change.
 
-    Run `redolake recover -p PIPELINE --snapshot --yes`, which reads all tables again and records the new settings, or connect
-    to the database that was captured.
+    Run `redolake recover -p PIPELINE snapshot --execute --yes`, which reads all tables again and records the new settings, or
+    connect to the database that was captured.
     """
 
 
@@ -301,8 +302,8 @@ class LandingDamaged(LandingConflict):
     its name. Nothing of it was used.
 
     Look after the disk or the store, then do what the message says. It depends on the file: mine the window again
-    (`redolake remine WINDOW --replace`), read the table again (`redolake snapshot OWNER.TABLE --replace`), or restore the
-    file from a copy.
+    (`redolake remine WINDOW --replace --execute`), read the table again (`redolake snapshot OWNER.TABLE --replace`), or restore
+    the file from a copy.
     """
 
 

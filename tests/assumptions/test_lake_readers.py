@@ -47,7 +47,7 @@ def change_log(path: Path, change: Any) -> None:
 @assumes(
     "the maximum of a decimal of more than 18 digits ends at 2^63-1 in a file that it writes",
     of="deltalake",
-    used_in="pipelines/redolake/apply/delta/key_range.py",
+    used_in="pipelines/redolake/apply/key_range.py",
     says="cuts the statistics of a decimal at 2^63-1",
 )
 def test_delta_rs_cuts_statistics_of_long_decimals(tmp_path: Path) -> None:

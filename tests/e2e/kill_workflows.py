@@ -183,7 +183,7 @@ def prune(testbed: KillTestbed, kills: KillSequence) -> None:
 def redo_loss(testbed: KillTestbed, kills: KillSequence) -> None:
     """Lose redo, and take new snapshots of the tables after it."""
     lose_redo(testbed, kills)
-    kills.run(redolake, "recover", "--snapshot", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "recover", "snapshot", "--execute", "--yes", codes=NOTHING_LEFT)
     kills.run(redolake, "snapshot", "--replace", *TABLES)
 
 
@@ -191,7 +191,7 @@ def declared_gap(testbed: KillTestbed, kills: KillSequence) -> None:
     """Lose redo, declare a gap, and take new snapshots later."""
     lose_redo(testbed, kills)
     kills.kill_again_at("ledger.record_gap", "declare", "finish")
-    kills.run(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "recover", "gap", "--execute", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
     kills.run(*CATCH_UP)
     kills.run(redolake, "snapshot", "--replace", *TABLES)
 
@@ -385,7 +385,7 @@ def backfill(kills: KillSequence, start: int) -> None:
     """Backfill the range from `start` to the end of the last window into a shadow table."""
     end = steps.list_windows(kills.copy.pipeline)[-1].end_scn
     kills.kill_again_at("merge")
-    kills.run(redolake, "backfill", "SHOP.PARTS", "--from-scn", str(start), "--to-scn", str(end), "--execute")
+    kills.run(redolake, "backfill", "SHOP.PARTS", "--from", str(start), "--to", str(end), "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{start}-{end}" / "shop" / "parts"
     live = kills.copy.rows_at(target_of_parts(kills.copy))
     brought = [without_mark(row) for row in kills.copy.rows_at(str(shadow)) if not row.get("_deleted")]

@@ -140,7 +140,7 @@ def is_ready(api: AirflowApi) -> bool:
 
 def test_a_gap_is_declared_only_after_a_person_has_approved_it(running: Running) -> None:
     pipeline = running.pipelines[PATIENT]
-    rejected = running.run("e2e_recover", {"choice": "gap"})
+    rejected = running.run("e2e_recover", {"choice": "gap", "dry_run": False})
     question = running.question("e2e_recover", rejected)
     detail = running.ann.request("GET", question)
     assert running.answer("e2e_recover", rejected, "Reject", "the tapes are there") == "success"
@@ -152,14 +152,14 @@ def test_a_gap_is_declared_only_after_a_person_has_approved_it(running: Running)
         decision, *_ = context.ledger.decisions("rejected")
     assert (decision.who, decision.body["reason"]) == ("ann, asked by bob", "the tapes are there")
 
-    refused = running.run("e2e_recover", {"choice": "gap", "confirm": "e2e"})
+    refused = running.run("e2e_recover", {"choice": "gap", "dry_run": False, "confirm": "e2e"})
     own = {"chosen_options": ["Approve"], "params_input": {"reason": "me again"}}
     running.bob.request("PATCH", running.question("e2e_recover", refused), own)
     assert running.finish("e2e_recover", refused) == "failed"
     assert running.states("e2e_recover", refused)["approve"] == "failed"
     assert gaps(pipeline) == []
 
-    approved = running.run("e2e_recover", {"choice": "gap"})
+    approved = running.run("e2e_recover", {"choice": "gap", "dry_run": False})
     assert running.answer("e2e_recover", approved, "Approve", "the tapes are gone") == "success"
 
     running.bob.unpause("e2e_capture")
@@ -172,7 +172,7 @@ def test_a_gap_is_declared_only_after_a_person_has_approved_it(running: Running)
 
 
 def test_without_an_answer_until_the_deadline_nothing_is_done(running: Running) -> None:
-    run = running.run(f"{HASTY}_recover", {"choice": "gap", "reason": "the tapes are gone"})
+    run = running.run(f"{HASTY}_recover", {"choice": "gap", "dry_run": False, "reason": "the tapes are gone"})
 
     assert running.finish(f"{HASTY}_recover", run) == "failed"
     assert running.states(f"{HASTY}_recover", run)["approve"] == "failed"

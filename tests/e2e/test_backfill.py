@@ -245,7 +245,7 @@ def redolake(*arguments: object) -> tuple[int, str]:
 
 
 def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History) -> None:
-    order = ("--from-scn", history.scn["from"], "--to-scn", history.scn["middle"], "shop.parts", "--output", "json")
+    order = ("--from", history.scn["from"], "--to", history.scn["middle"], "shop.parts", "--output", "json")
 
     planned, executed = redolake(*order, "--dry-run"), redolake(*order, "--execute")
 
@@ -261,7 +261,7 @@ def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History
 
 
 def test_the_terminal_reports_a_refused_range_by_exit_code_and_as_json(history: History) -> None:
-    code, output = redolake("--from-scn", 5, "--to-scn", 5, "--output", "json")
+    code, output = redolake("--from", 5, "--to", 5, "--output", "json")
 
     assert code == 2
     assert [f["what"] for f in json.loads(output)["findings"]] == ["[5, 5) holds no SCN"]

@@ -27,7 +27,7 @@ def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: P
     position = steps.read_status(lost).next_start_scn
     assert run_dag(lost, "capture")[0] == "failed"
     assert run_dag(lost, "recover")[0] == "failed", "it only inspects, while redo is lost"
-    gap = {"choice": "gap", "reason": "tapes are gone"}
+    gap = {"choice": "gap", "dry_run": False, "reason": "tapes are gone"}
     assert run_dag(lost, "recover", {**gap, "confirm": "yes"})[0] == "failed"
     assert steps.read_status(lost).next_start_scn == position
     loss = steps.read_status(lost).lost
@@ -41,4 +41,4 @@ def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: P
     assert (status.lost, status.next_start_scn > position) == (None, True)
     assert run_dag(lost, "capture")[0] == "success"
     assert steps.read_status(lost).next_start_scn > status.next_start_scn
-    assert run_dag(lost, "recover", {"choice": "restored"})[0] == "success"
+    assert run_dag(lost, "recover", {"restored": True})[0] == "success"

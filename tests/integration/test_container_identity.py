@@ -52,7 +52,7 @@ def test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots(plain: Los
     for _ in range(2):
         with pytest.raises(PdbChanged, match=r"was set back to SCN \d+ and opened with RESETLOGS") as stopped:
             plain.plan()
-        assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
+        assert f"redolake recover -p {plain.pipeline.name} snapshot" in stopped.value.cure
     assert plain.lost_in() == "plan"
     with pytest.raises(PdbChanged):
         steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
@@ -146,7 +146,7 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
     for _ in range(2):
         with pytest.raises(EncodingChanged, match=f"was {re.escape(was)} .* and is {re.escape(is_now)} now") as stopped:
             plain.plan()
-        assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
+        assert f"redolake recover -p {plain.pipeline.name} snapshot" in stopped.value.cure
     with pytest.raises(EncodingChanged):
         steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     with pytest.raises(EncodingChanged):

@@ -21,8 +21,11 @@ from redolake import steps
 from redolake.cli import app
 from redolake.cockpit import read_overview
 from redolake.cockpit.overview import EVERY_TABLE
-from redolake.context import ledger_url
+from redolake.context import Run, ledger_url, open_context
 from redolake.errors import RedoLost, TableHeld
+from redolake.land.cures import mine_again
+from redolake.reconcile.needed import find_needs
+from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 from tests.references.source_comparison import compare_with_source
@@ -156,3 +159,68 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
         if name == "position":
             assert terminal.run(commands_in(terminal.health())[1])[0] == DONE
         assert terminal.is_equal()
+
+
+# Commands that texts name to see more. They run in any state, and change nothing.
+LOOKS = (
+    "doctor", "plan", "validate", "status", "tables", "windows", "windows --output json", "runway", "recover", "tx list",
+    "quarantine list", "quarantine list --output json", "schema log TABLE", "views", "verify",
+    "snapshot --status", "metrics", "close-gap", "prune",
+)  # fmt: skip
+
+
+def test_what_only_shows_ends_with_a_sentence_in_each_state_of_a_pipeline(terminal: Terminal) -> None:
+    def look() -> None:
+        before = terminal.lake.tables.copy()
+        for command in LOOKS:
+            code, output = terminal.run(f"redolake {command.replace('TABLE', shlex.quote(f'SHOP.{NAME}'))}")
+            assert (code in (0, 1, 2, 3), output.strip() != "") == (True, True), (command, code, output)
+        assert terminal.lake.tables == before
+
+    look()
+    terminal.run("redolake run --until-caught-up")
+    look()
+    terminal.change("ALTER TABLE parts NOLOGGING")
+    terminal.catch_up()
+    assert terminal.held()
+    look()
+    lose_redo(terminal, 10)
+    look()
+
+
+def needs(terminal: Terminal) -> list[str]:
+    with open_context(terminal.pipeline) as context:
+        return [command for need in find_needs(context) for command in commands_in(need.cure)]
+
+
+def test_what_keeps_old_windows_is_ended_as_it_is_printed(terminal: Terminal) -> None:
+    assert terminal.run("redolake snapshot")[0] == DONE
+    terminal.catch_up()
+    terminal.change("ALTER TABLE parts NOLOGGING")
+    terminal.catch_up()
+    resume, again = needs(terminal)
+    assert terminal.run(resume)[0] == DONE
+    terminal.catch_up()
+    assert terminal.held(), "what holds it is still in the redo"
+    assert terminal.run(again)[0] == DONE
+    assert terminal.is_equal()
+    assert needs(terminal) == []
+
+
+def test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed(terminal: Terminal) -> None:
+    table = shlex.quote(f"SHOP.{NAME}")
+    for options in ("--pause", "--resume", "", "--replace --restart"):
+        assert terminal.run(f"redolake snapshot {table} {options}")[0] == DONE
+    assert terminal.is_equal()
+
+
+def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    terminal.change("INSERT INTO parts (id, place) VALUES (50, 'x')")
+    window = capture(Run(terminal.pipeline, terminal.shop.params)).window
+    damaged = max(Path(terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    damaged.unlink()
+    assert terminal.run(f"redolake remine {window}")[0] == DONE, "the manifest is right"
+    (command, *_) = commands_in(mine_again(str(window)))
+    assert terminal.run(command)[0] == DONE, command
+    assert terminal.is_equal()

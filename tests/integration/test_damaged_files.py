@@ -39,7 +39,7 @@ def test_damaged_redo_stops_before_a_row_is_merged_and_is_mined_again(parts: Par
         parts.run()
     assert places(parts) == {1: "first"}
     assert caught.value.where["path"] == str(parts.landing / "windows" / folder.name / caught_file(caught.value))
-    assert f"`redolake remine {folder.name} --replace`" in caught.value.cure
+    assert f"`redolake remine {folder.name} --replace --execute`" in caught.value.cure
     found = parts.remine(folder, in_place=True)
 
     assert (found.equal, found.replaced) == (True, True)

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake import steps
-from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.commit import session_with_tag
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import Tag
 from redolake.steps.proof.verify import TableComparison
 from redolake.steps.shared.status import TableStatus
 from standin.serve import standin

@@ -712,7 +712,7 @@ def test_one_that_hangs_is_not_taken_for_one_without_changes(shop: Shop) -> None
 
 def rows_by_name_too(part: Any, start: int, task: Any) -> Iterator[Any]:
     """Raise as assemble does for a row that has the table's name and an OBJECT_ID that it never had."""
-    ids = {number for version in task.versions for number in version.object_ids}
+    ids = {number for version in task.course.versions for number in version.object_ids}
     named = (row for row in part.to_pylist() if (row["seg_owner"], row["table_name"]) == (task.table.owner, task.table.name))
     if any(row["operation_code"] in CHANGES and row["object_id"] not in ids for row in named):
         raise Contradiction("an object that the table never had")

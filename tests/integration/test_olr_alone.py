@@ -85,7 +85,7 @@ def test_a_redo_thread_that_wrote_meanwhile_is_a_loss_once_the_database_is_asked
     for reader in (pipeline, mined):  # whoever asks the database next
         with pytest.raises(StreamLost, match="redo thread 2 has had redo since SCN") as lost:
             streamed.run(reader)
-        assert "redolake recover --snapshot" in lost.value.cure
+        assert "redolake recover snapshot" in lost.value.cure
         assert steps.read_status(reader).lost is not None
     for _ in range(2):  # as recover asks for: the last log before the loss must have ended
         shop.switch_logs()

@@ -223,7 +223,7 @@ from redolake.context import open_context
 from redolake.land import layout
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name
 pipeline = load_pipeline("shop", Path(sys.argv[1]))
-with comparison_place(pipeline) as place, open_context(pipeline) as context:
+with open_context(pipeline) as context, comparison_place(context) as place:
     context.landing.files.create(layout.verify_file(folder_name(place), 7), b"rows")
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -302,7 +302,7 @@ def test_a_range_is_refused_whose_transactions_changed_such_rows_before_it(shop:
         found = steps.backfill_live(pipeline, start, landed_to(pipeline), execute=execute, from_logs=from_logs, **with_)
         of_t, plain = sorted(found.tables, key=lambda one: one.table != "SHOP.T")
         assert "no reading of the dictionary knows" in of_t.why_not
-        assert (plain.why_not, plain.keys) == ("", 1)
+        assert (plain.why_not, plain.rows) == ("", 1)
     with pytest.raises(ConfigurationError, match="no reading of the dictionary knows"):
         steps.run_backfill(pipeline, start, landed_to(pipeline), ["SHOP.T"], execute=True, source=shop.params, spark=NO_SPARK)
 
@@ -339,7 +339,7 @@ def test_a_change_of_an_unknown_transaction_before_a_range_is_read_again_or_refu
     for from_logs in (None, steps.LogsToRead((), shop.params)):
         with_: dict[str, Any] = {"source": shop.params, "spark": NO_SPARK, "reason": "test", "from_logs": from_logs}
         (found,) = steps.backfill_live(pipeline, start, landed_to(pipeline), execute=from_logs is not None, **with_).tables
-        assert (found.changes, found.keys, found.why_not) == (2, 2, "")
+        assert (found.changes, found.rows, found.why_not) == (2, 2, "")
         for target in ("shadow", "changes"):  # which have no older state to be read again
             how: dict[str, Any] = {"target": target, "from_logs": from_logs, "source": shop.params, "dry_run": False}
             with pytest.raises(ConfigurationError, match="perhaps of one that commits in the range"):

@@ -29,6 +29,12 @@ TYPES = {
 }
 
 
+def position_of(path: str, app_id: str) -> int | None:
+    """Return the position of the table's contents; None when there is no table, or no commit of that application id."""
+    log = read_log(path)
+    return None if log is None else log.position(app_id)
+
+
 def read_delta(path: str | Path, version: int | None = None) -> pa.Table:
     """Return the table as of a version, by default the newest, under its column names."""
     metadata, files = replay(Path(path), version)

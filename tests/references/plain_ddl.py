@@ -55,7 +55,7 @@ def apply_ranges(
         for step in commit_range.followed:
             follow(step, rows, defaults)
         mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
-        defaulted = {*task.defaulted, *(i for i, value in defaults.items() if value is not None)}
+        defaulted = {*task.course.defaulted, *(i for i, value in defaults.items() if value is not None)}
         for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
             replay(change.row, *of, version, rows, defaults, defaulted, commit_range, task.shadow_from is not None, entering)
             if version.organization == "index" and change.row["xid"] in undone and is_moved(*of):
@@ -123,24 +123,24 @@ def is_moved(row: Row, version: TableVersion) -> bool:
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
     """Decode each row under the version of its SCN, in their order."""
     found: list[tuple[Row, TableVersion]] = []
-    old = [row["scn"] for row in rows if row["scn"] < task.known_from]
+    old = [row["scn"] for row in rows if row["scn"] < task.course.known_from]
     if old:
-        raise Contradiction(f"the columns of the changes at {old} are not known: a DDL ran at {task.known_from}")
+        raise Contradiction(f"the columns of the changes at {old} are not known: a DDL ran at {task.course.known_from}")
     for (version, names), part in groupby(rows, key=lambda row: (version_of(task, row), names_of(task, row))):
         mine = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in part]
         batch = pa.RecordBatch.from_pylist(mine, schema=LANDED_SCHEMA)
-        read = decode_changes(batch, version, task.rules, names=names, encoding=spec.encoding)
+        read = decode_changes(batch, version, task.course.rules, names=names, encoding=spec.redo.encoding)
         found += [(row, version) for row in read.to_pylist()]
     return found
 
 
 def version_of(task: TableTask, row: Row) -> TableVersion:
-    return next((v for v in reversed(task.versions) if v.from_scn <= row["scn"]), task.versions[0])
+    return next((v for v in reversed(task.course.versions) if v.from_scn <= row["scn"]), task.course.versions[0])
 
 
 def names_of(task: TableTask, row: Row) -> Mapping[str, int] | None:
     wanted = (row["window_start"], row["slice"], version_of(task, row).from_scn)
-    return next((m.names for m in task.mined_names if (m.window, m.slice, m.version) == wanted), None)
+    return next((m.names for m in task.course.mined_names if (m.window, m.slice, m.version) == wanted), None)
 
 
 def replay(

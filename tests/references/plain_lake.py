@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from redolake.apply.delta.log import VersionToRead
 from redolake.apply.landed.source_rows import READ_AS_REDO
+from redolake.apply.table_log import VersionToRead
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.apply.verify.repair import RepairTask
 from redolake.assemble.dropped import TransactionEnd, XidUse, xid_uses
@@ -208,8 +208,8 @@ class PlainLake:
         done = read_published(spec)
         if done is not None:
             return done
-        landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]
-        drops = Drops.of(spec.dropped, landed)
+        landed = [(window.start, pq.read_table(file)) for window in spec.redo.windows for file in window.files]
+        drops = Drops.of(spec.redo.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
         tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
@@ -222,7 +222,7 @@ class PlainLake:
             start=spec.start,
             end=spec.end,
             token=spec.token,
-            windows=tuple(window.name for window in spec.windows),
+            windows=tuple(window.name for window in spec.redo.windows),
             tables=tables,
             open_transactions=tuple(open_transactions(open_rows)),
             carry_files=(carry_file,) if open_rows else (),
@@ -240,11 +240,11 @@ class PlainLake:
         carried_out: dict[str, Rows],
         drops: Drops,
     ) -> TableResult:
-        if self.replays or task.ddl or len(task.versions) > 1:
+        if self.replays or task.course.ddl or len(task.course.versions) > 1:
             return self.apply_with_ddl(spec, task, landed, carried_out, drops)
-        if isinstance(task.deliveries[-1], RereadRows):
+        if isinstance(task.course.deliveries[-1], RereadRows):
             return self.apply_whole_rows(spec, task, landed, carried_out)
-        version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
+        version, table = task.course.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = self.carried_in(spec, task)
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         changes = [row for row in rows if is_change(row)]
@@ -282,23 +282,23 @@ class PlainLake:
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
         live = re.sub("/_shadow/[^/]+", "", task.target)
-        return [row for file in spec.carry_in for row in read_carried(file).get(live, [])]
+        return [row for file in spec.redo.carry_in for row in read_carried(file).get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
     ) -> TableResult:
         """Take the rows that were read again, window by window; the redo only counts."""
-        version, table = task.versions[-1], self.tables[task.target]
+        version, table = task.course.versions[-1], self.tables[task.target]
         at = table.positions.get(task.app_id, -1)
         rows, until = dict(table.rows), spec.end if task.hold is None else task.hold.at_scn
-        for window in spec.windows:
+        for window in spec.redo.windows:
             for file in window.reread:
                 if file.table == task.table and at < window.end - 1 < until:
                     assert max(window.start - 1, at) in file.bases
                     names = [name_of(version, i) for i in version.key]
                     for gone in rows_of(pq.read_table(file.before), names, numbers_of(version)):
                         rows.pop(gone, None)
-                    rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.rules)}
+                    rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.course.rules)}
         position = max(at, until - 1)
         done = replace(table, positions={**table.positions, task.app_id: position}, rows=rows, version=version)
         number = self.commit(task.target, done)
@@ -322,7 +322,7 @@ class PlainLake:
     ) -> TableResult:
         table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
         at = table.positions.get(task.app_id, -1)
-        before = table.version or task.versions[0]
+        before = table.version or task.course.versions[0]
         rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}
         defaults = dict(table.defaults)
         raw = [row for start, part in landed for row in raw_redo(part, start, task)]
@@ -493,14 +493,14 @@ def key_of(row: Any, version: TableVersion) -> Any:
 
 def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[Row]:
     """Yield the changes decoded, each with its landed row, and all ends of transactions."""
-    version = task.versions[-1]
-    types = {column.id: task.rules.get(column.id) for column in version.columns}
+    version = task.course.versions[-1]
+    types = {column.id: task.course.rules.get(column.id) for column in version.columns}
     yield from (row for row in rows if row["operation_code"] in TRANSACTION_ENDS)
     yield from ({**row, "raw": row, "error": None} for row in rows if is_change(row) and row["operation_code"] not in CHANGES)
     raw = [row for row in rows if row["operation_code"] in CHANGES]
     landed = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in raw]
     batch = pa.RecordBatch.from_pylist(landed, schema=LANDED_SCHEMA)
-    read = decode_changes(batch, version, types, encoding=spec.encoding, single_quotes=spec.single_quotes)
+    read = decode_changes(batch, version, types, encoding=spec.redo.encoding, single_quotes=spec.redo.single_quotes)
     for its, row in zip(raw, read.to_pylist(), strict=True):
         # The undo of a table whose rows have no ROWIDs is in reverse order.
         no_rowid = {"row_id": None} if version.organization == "index" else {}
@@ -517,7 +517,7 @@ def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row
 
     Rows of large objects that are left out or read again are no changes of the table.
     """
-    ids = {number for version in task.versions for number in version.object_ids}
+    ids = {number for version in task.course.versions for number in version.object_ids}
     apart = {logminer.Mined.INTERNAL, *(logminer.LARGE_OBJECT_CHANGES if without_objects(task) else ())}
     for row in part.to_pylist():
         code = row["operation_code"]
@@ -526,8 +526,8 @@ def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row
 
 
 def without_objects(task: TableTask) -> bool:
-    left_out = any(v.left_out for v in task.versions) and not any(v.has_large_objects for v in task.versions)
-    return left_out or any(valueless(delivery) != "none" for delivery in task.deliveries)
+    left_out = any(v.left_out for v in task.course.versions) and not any(v.has_large_objects for v in task.course.versions)
+    return left_out or any(valueless(delivery) != "none" for delivery in task.course.deliveries)
 
 
 def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, Any] | None:
@@ -625,13 +625,13 @@ def with_row_ids(images: Sequence[tuple[Row, Any, Any, Any]]) -> list[tuple[Row,
 
 def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any, Any], net: dict[Any, Any]) -> dict[Any, Any]:
     """Return the rows by key, with the large objects that were read again, and else those that the table has."""
-    version, delivery = task.versions[-1], task.deliveries[-1]
+    version, delivery = task.course.versions[-1], task.course.deliveries[-1]
     again_ids = delivery.columns if isinstance(delivery, RereadValues) else ()
     places = [n for n, column in enumerate(version.columns) if column.id in again_ids]
     rows = {key: row for key, row in {**old, **net}.items() if row is not None}
     if not places:
         return rows
-    own = [one for window in spec.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
+    own = [one for window in spec.redo.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
     again: dict[Any, list[Any]] = {}
     for one in own:
         table, names = pq.read_table(one.path), [name_of(version, number) for number in version.key]

@@ -95,7 +95,7 @@ class AgedLanding(PipelineOnDisk):
         spec = self.files.read_record(BatchSpec, location.removeprefix(self.files.location("")).lstrip("/"))
         assert spec is not None
         done = TableResult(ORDERS, "applied", spec.end - 1, position=spec.end - 1)
-        names = tuple(window.name for window in spec.windows)
+        names = tuple(window.name for window in spec.redo.windows)
         result = BatchResult(spec.pipeline, spec.resetlogs_id, spec.start, spec.end, spec.token, names, (done,), (), ())
         self.files.create_record(layout.batch_manifest(layout.name_of(spec.manifest)), result)
 

@@ -206,10 +206,10 @@ class CockpitLedger:
             Choice("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover -p shop --restored"),
             Choice("snapshot", "snapshot all tables again; capture goes on from now",
                        "the history between the position and the new snapshot; a table is held until its snapshot",
-                       "redolake recover -p shop --snapshot"),
+                       "redolake recover -p shop snapshot"),
             Choice("gap", "declare the gap, SCN 2005000 to 2006000: the tables go on without its changes",
                        "every change committed in the gap. It stays visible until the tables are snapshotted again",
-                       "redolake recover -p shop --declare-gap --reason TEXT"),
+                       "redolake recover -p shop gap --reason TEXT"),
         )  # fmt: skip
         rman = ("RESTORE ARCHIVELOG SEQUENCE 105 THREAD 1;",)
         self.ledger.record_fact("choices", to_body(ChoicesFact(FIRST_SCN + 5 * SCNS, choices, rman)))

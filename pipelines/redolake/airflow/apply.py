@@ -83,8 +83,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
             raise AirflowFailException(recorded["message"])
 
     with DAG(
-        **dag_settings(pipeline, "apply"),
-        schedule=apply_schedule(pipeline, landing_asset(pipeline)),
+        **dag_settings(pipeline, "apply", apply_schedule(pipeline, landing_asset(pipeline))),
         doc_md=dag_text(APPLY, pipeline),
     ) as dag:
         batch = prepare()["batch"]

@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from redolake.airflow.assets import landing_asset
 from redolake.airflow.connections import resolved_pipeline, source_of
-from redolake.airflow.fields import old_range
+from redolake.airflow.forms import old_range
 from redolake.airflow.groups import group_label
 from redolake.airflow.lineage import is_installed, landing_folder, oracle_table, report_lineage
 from redolake.airflow.links import MINE_LINKS, WINDOW_LINKS, give_links
@@ -109,9 +109,9 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
     if pipeline.source.is_stream:
         return receive_dag(pipeline)
-    settings = dag_settings(pipeline, "capture")
+    settings = dag_settings(pipeline, "capture", capture_schedule(pipeline))
     params = {"old_range": old_range(pipeline)}
-    with DAG(**settings, schedule=capture_schedule(pipeline), params=params, doc_md=dag_text(CAPTURE, pipeline)) as dag:
+    with DAG(**settings, params=params, doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
         planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
         landed = give_links(land(planned, give_links(mine.expand_kwargs(planned), MINE_LINKS)), WINDOW_LINKS)
@@ -157,9 +157,9 @@ def receive_dag(pipeline: Pipeline) -> DAG:
         report_landed(pipeline, landed, captured)
         return asdict(landed)
 
-    settings = dag_settings(pipeline, "capture")
+    settings = dag_settings(pipeline, "capture", capture_schedule(pipeline))
     params = {"old_range": old_range(pipeline)}
-    with DAG(**settings, schedule=capture_schedule(pipeline), params=params, doc_md=dag_text(RECEIVE, pipeline)) as dag:
+    with DAG(**settings, params=params, doc_md=dag_text(RECEIVE, pipeline)) as dag:
         if pipeline.source.connection is not None:
             runway_task(pipeline)
         landed = give_links(receive(), WINDOW_LINKS)

@@ -35,6 +35,6 @@ def doctor_dag(pipeline: Pipeline) -> DAG:
         log.info("%s", found.closing)
         return found.closing
 
-    with DAG(**dag_settings(pipeline, "doctor"), schedule=None, doc_md=dag_text(DOCTOR, pipeline)) as dag:
+    with DAG(**dag_settings(pipeline, "doctor"), doc_md=dag_text(DOCTOR, pipeline)) as dag:
         doctor()
     return dag

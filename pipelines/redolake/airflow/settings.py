@@ -8,28 +8,29 @@ from typing import Any
 from redolake.airflow.notices import deadline_of, notifiers
 from redolake.airflow.schedule import START
 from redolake.config import Pipeline
+from redolake.operations import MENDS, OPERATIONS
 
 DESCRIPTIONS = {
     "capture": "Reads the redo of {name} and lands it; {name}_backfill applies an old range again",
     "apply": "Applies what {name} has landed to its Delta tables",
     "snapshot": "Loads the first contents of tables of {name}",
-    "backfill": "Applies an old SCN range of {name} to shadow tables",
-    "verify": "Compares tables of {name} with the source, cell by cell",
     "doctor": "Checks the source of {name}",
-    "mend": "Mends tables of {name} by hand: resume, repair, quarantine, fill columns, swap, drop a transaction",
-    "maintain": "Removes what {name} need not keep any longer",
-    "recover": "Shows what lost redo of {name} costs, and carries out a choice",
+    "mend": f"Mends tables of {{name}} by hand: {', '.join(MENDS)}",
+    "maintain": "Removes what {name} need not keep any longer, and maintains its Delta tables",
+    **{part: f"{{name}}: {OPERATIONS[part].does}" for part in ("backfill", "verify", "recover")},
 }
 # Not Airflow's backfill, whose runs do not count against `max_active_runs`: each stands for a date, and each would mine the
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 STARTED_BY_HAND = frozenset(DESCRIPTIONS) - {"capture", "apply"}
 
+BY_ITSELF, BY_HAND = "runs by itself", "by hand"
 PRIORITY = {"backfill": {"priority_weight": 0}}  # what is new goes first: other tasks have 1, and what comes after them
 
 
-def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
+def dag_settings(pipeline: Pipeline, part: str, schedule: Any = None) -> dict[str, Any]:
     return {
+        "schedule": schedule,
         "dag_id": f"{pipeline.name}_{part}",
         # A form starts these: a paused DAG would queue the run for ever.
         "is_paused_upon_creation": False if part in STARTED_BY_HAND else None,
@@ -37,7 +38,7 @@ def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
         "catchup": False,
         "max_active_runs": 1,
         "allowed_run_types": RUN_TYPES,
-        "tags": ["redolake", pipeline.name, *pipeline.airflow.tags],
+        "tags": ["redolake", pipeline.name, BY_HAND if schedule is None else BY_ITSELF, *pipeline.airflow.tags],
         "description": DESCRIPTIONS[part].format(name=pipeline.name),
         "default_args": {**retry_settings(pipeline), **task_settings(pipeline), **PRIORITY.get(part, {})},
         "deadline": deadline_of(pipeline, part),

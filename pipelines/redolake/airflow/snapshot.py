@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.assets import publish_table_events, tables_alias
 from redolake.airflow.connections import resolved_pipeline, source_of
-from redolake.airflow.fields import chosen_tables, tables_param
+from redolake.airflow.forms import chosen_tables, tables_param
 from redolake.airflow.groups import group_evenly, group_label
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
@@ -173,7 +173,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             False, type="boolean", title="By policy", description="Only held tables, within the limits of `resnapshot`."
         ),
     }
-    with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
+    with DAG(**dag_settings(pipeline, "snapshot"), params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()
         prepared = prepare(read.expand_kwargs(begun), begun)
         recorded = record(prepared["batch"], begun, prepared["unread"])

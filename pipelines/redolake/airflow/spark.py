@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from redolake.airflow.failures import airflow_failures
 from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
 from redolake.host.connect_token import url_of_connection
+from redolake.host.spark_settings import DRIVERS_PYTHON, WORKERS_PYTHON
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure
 
 JOB = Path(redolake.__file__).with_name("job") / "job.py"
@@ -40,6 +43,8 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         with airflow_failures():
             self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
             self.conf = spark_conf(self.pipeline.spark.conf)
+            if WORKERS_PYTHON in self.conf:  # which would be the driver's too, and a path below an executor's folder
+                self.conf.setdefault(DRIVERS_PYTHON, sys.executable)
             # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
             os.environ["JAVA_HOME"] = find_java()
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
@@ -72,13 +77,23 @@ def connect_url(conn_id: str) -> str:
     return url_of_connection(connection_json(conn_id), conn_id)
 
 
+def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:
+    """Return what opens a Connect session by Airflow's connection; None where Spark is opened without one."""
+    return partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
+
+
+def connect_session(pipeline: Pipeline) -> Any:
+    from redolake.apply.spark.start import start_session
+
+    return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+
+
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     """Run the batch in its own session on the Connect server."""
     from redolake import steps
-    from redolake.apply.spark.start import start_session
 
     with resolved_pipeline(pipeline) as resolved:
-        spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+        spark = connect_session(pipeline)
         try:
             steps.run_spark_job(steps.Run(resolved, spark=spark), batch)
         finally:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from redolake.config import Pipeline
 from redolake.errors import one_line
-from redolake.operations import MENDS
+from redolake.operations import Operation
 
 CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN window per run, and lands it as Parquet.
 
@@ -49,57 +49,17 @@ Trigger it with the tables, or with none for all tables that have no contents ye
 `{name}_apply` triggers it for a held table where `on_ddl` says `resnapshot`.
 """
 
-BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones, reads
-the rows of *live* tables again that the range has touched, or makes whole *copies*, which *swap* of `{name}_mend` puts in
-their place.
-
-It reads what has landed, or archived logs again. *Dry run* ends after `prepare`, whose log shows the plan: what is read, what
-the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each is an SCN, a time with
-its zone, `first`, `now` or the name of a window. One run works at a time, behind the stream; mark it as failed to cancel it,
-and a repeat goes on. Airflow's own backfill starts its runs by dates, each of which would do the same: it is not offered.
-"""
-
-RECOVER = """For lost redo of **{name}**: shows what is lost and what each option costs, and carries out the one you choose.
-
-*Show* changes nothing and fails while redo is lost: it lists the missing logs, the commands that restore them, and the cost of
-each option. *Restored* checks again. *Snapshot*, *gap* and *position* declare a gap: redo between its ends is never read.
-They cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an approval under
-*Required Actions*, and does nothing without one. Let `{name}_apply` finish what has landed first.
-
-A declared gap stays visible in `redolake status` and `redolake verify` until the tables are read again, or the gap is closed:
-once its logs were restored, *closing* shows what that takes, and *close* does it, with a *Reason*.
-"""
-
-VERIFY = """Compares tables of **{name}** with the source, cell by cell: Oracle `AS OF` the SCN each is complete to, Delta at
-its version of that SCN. Apply continues meanwhile.
-
-It reads each table from Oracle once. The results stay in the ledger, with SCN and Delta version, and are shown on the page
-*Redolake*. Set `verify_schedule` in pipelines.yml to run it by time.
-"""
-
-MEND = f"""Mends tables of **{{name}}** by hand. The field *Mend* says what is done; the others are for some of these only.
-
-| *Mend* | what it does |
-|---|---|
-{"".join(f"| `{name}` | {one.does} |" + chr(10) for name, one in MENDS.items())}
-*Dry run* is on when the form opens: the task's log then shows what would be done. Without it, a *Reason* is stored with the
-name of who decided. What cannot be undone needs the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an
-approval under *Required Actions*, and whoever approves sees what the dry run shows.
-"""
-
 DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It changes
 nothing there.
 
 It fails if something would stop a run; its log has each finding with its cure.
 """
 
-MAINTAIN = """Removes what is older than `keep` in pipelines.yml says and nothing needs any more: landed windows of **{name}**,
-batches, snapshots' rows, shadow tables, files of killed attempts.
-
-What an open transaction, a held table or another promise still needs stays; the log says what, and why. Without `keep`, only
-files of killed attempts go. Then Delta tables with many small files are rewritten (OPTIMIZE), and with `keep.delta_history`
-files of older versions are removed (VACUUM). Set `maintain_schedule` in pipelines.yml to run it by time.
-"""
+DRY_RUN = """*Dry run* is on when the form opens: the task's log and the note of the run then say what would be done. What is
+done is stored with the name of who decided, and with the *Reason* where there is such a field."""
+FINAL = """What cannot be undone needs the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval
+under *Required Actions*, and whoever approves sees what the dry run shows."""
+BY_TIME = "Set `{part}_schedule` in pipelines.yml to run it by time: its form is then taken as it opens."
 
 TASKS = {
     "doctor": "Runs all checks of the source and fails if one finds an error.",
@@ -116,13 +76,13 @@ TASKS = {
     "for any other choice. Without an answer until the deadline it fails, and nothing is done.",
     "prepare": "Writes a spec of the Spark job to a file and returns its path.",
     "spark": "Runs the batch on Spark. A repeat finds in the Delta logs what is done and changes nothing.",
+    "ended": "Records how the job has ended, and fails with what it could not do.",
     "record": "Updates the ledger from the Delta logs and the batch's manifest, and publishes an event for each table that "
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
     "mend": "Does what the form asks for, one table after the other, or with *Dry run* shows it.",
-    "maintained": "Reports what OPTIMIZE and VACUUM did, and fails for the tables that could not be maintained.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "
     "Airflow's `max_map_length`.",
@@ -132,6 +92,16 @@ TASKS = {
     "recover": "Shows what is lost, or carries out the chosen option; ends the run unless tables are to be read again.",
     "reload": "Starts the snapshot of these tables.",
 }
+
+
+def operations_text(operations: Mapping[str, Operation], part: str = "") -> str:
+    """Return the text of the DAG of these operations, which may also run by the schedule of its part."""
+    all_of = operations.values()
+    rows = "".join(f"| `{name}` | {one.does} |\n" for name, one in operations.items())
+    text = [f"| *Mend* | what it does |\n|---|---|\n{rows}"] if len(operations) > 2 else [one.help for one in all_of]
+    text += [BY_TIME.format(part=part)] if part else [] if all(one.looks for one in all_of) else [DRY_RUN]
+    text += [FINAL] if not part and any(one.final for one in all_of) else []
+    return "\n\n".join(["For **{name}**, by hand or by time." if part else "For **{name}**, by hand.", *text]) + "\n"
 
 
 def ticks(text: str, least: int) -> str:

@@ -13,18 +13,14 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.current import check_current
-from redolake.apply.delta.enable import enable_for
-from redolake.apply.delta.log import load_id
-from redolake.apply.delta.owner import Owner
-from redolake.apply.delta.rewrite import OURS
-from redolake.apply.delta.schema import check_columns, target_schema
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import open_table
 from redolake.apply.landed.source_rows import SourceRows, check_keys, check_values, read_source
+from redolake.apply.owner import Owner
+from redolake.apply.schema import OURS, check_columns, target_schema
+from redolake.apply.set_back import check_current
 from redolake.apply.spark.quoting import quote
-from redolake.apply.target import target_columns
+from redolake.apply.table_log import load_id
+from redolake.apply.target import Tag, Target, Terms, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import Terminal
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
@@ -44,7 +40,7 @@ def add_columns(
 
     Raise Terminal where the table has other rows than those that were read, and Transient where it has commits above the SCN.
     """
-    table, owner = DeltaTable(spark, task.target, task.app_id), Owner.of(task.app_id, spec.origin, task.version.object_id)
+    table, owner = open_table(spark, task.target, task.app_id), Owner.of(task.app_id, spec.origin, task.version.object_id)
     check_current(table, owner, task.table, task.scn)
     check_others(table, task, translation)
     read, options = version_to_read(task.version, task.joins), task.options
@@ -56,16 +52,16 @@ def add_columns(
         "pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token, "filled": names,
     }  # fmt: skip
     terms = Terms(task.table, owner, may_commit, exact=True)
-    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata, terms)
-    joined = join(table.rows, source, task)
+    table.enable(source.frame.select(*(quote(source.names[i]) for i in task.joins)).schema, metadata, terms)
+    joined = join(table.rows(), source, task)
     check_rows(joined, task, counted.passing)
     load = load_id(task.app_id, table.version, spec.token)
-    with commit(table, terms, Tag(load, task.scn, metadata), "columns added") as writer:
+    with table.commit(terms, Tag(load, task.scn, metadata), "columns added") as writer:
         writer.create(contents(joined, table, source, task), task.options)
     return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 
-def check_others(table: DeltaTable, task: SnapshotTask, translation: Translation) -> None:
+def check_others(table: Target, task: SnapshotTask, translation: Translation) -> None:
     """Raise SchemaConflict unless the table has all the other columns of the version, and the lake can hold the new ones."""
     lake = with_lake_names(task.version, task.options)
     target_schema(lake, task.rules, translation, task.options)
@@ -99,7 +95,7 @@ def check_rows(joined: DataFrame, task: SnapshotTask, read: int) -> None:
         )
 
 
-def contents(joined: DataFrame, table: DeltaTable, source: SourceRows, task: SnapshotTask) -> DataFrame:
+def contents(joined: DataFrame, table: Target, source: SourceRows, task: SnapshotTask) -> DataFrame:
     """Return the rows with the columns in the order of the version, and Redolake's own ones after them."""
     fields = {field.name: field for field in table.schema.fields}
     read = {field.name: field for field in source.frame.schema.fields}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from redolake.errors import OF_BATCH, InvariantBroken, SchemaConflict, report_with
-from redolake.records.batches.spec import ColumnChange, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, TableTask, WholeFile
 from redolake.values.delivery import (
     PLAIN,
     Appended,
@@ -93,7 +93,7 @@ def ddl_scns(task: TableTask, scns: ScnRange, position: int) -> tuple[int, ...]:
     """Return the SCNs at which the commits are divided: of DDL still to follow, and of the ends of windows where the table was
     read again. DDL at or below the position is in the target already."""
     first, stop = max(scns.start, position + 1), stop_scn(task, scns)
-    edges = {step.scn for step in task.ddl if first <= step.scn < stop}
+    edges = {step.scn for step in task.course.ddl if first <= step.scn < stop}
     for start, whole in _read_again(task, first, stop):
         edges = {scn for scn in edges if not start < scn <= whole.scn} | ({whole.scn + 1} if whole.scn + 1 < stop else set())
     return tuple(sorted(edges))
@@ -101,8 +101,8 @@ def ddl_scns(task: TableTask, scns: ScnRange, position: int) -> tuple[int, ...]:
 
 def _read_again(task: TableTask, first: int, stop: int) -> Iterator[tuple[int, WholeFile]]:
     """Yield the SCN of the first DDL from `first` on that needs each file of the table's rows."""
-    for whole in task.whole:
-        scns = [step.scn for step in task.ddl if step.kind in NEED_ROWS and step.scn in whole.ddl]
+    for whole in task.course.whole:
+        scns = [step.scn for step in task.course.ddl if step.kind in NEED_ROWS and step.scn in whole.ddl]
         if needing := [scn for scn in scns if first <= scn < stop]:
             yield min(needing), whole
 
@@ -120,8 +120,10 @@ def plan_commit_ranges(task: TableTask, scns: ScnRange, position: int) -> tuple[
     ranges = []
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True), start=first):
         version = _version_at(task, end - 1 if begin in read else begin, end)
-        steps = [s for s in task.ddl if begin <= s.scn < end and (s.scn == begin or begin in read)] if begin in edges else []
-        changes = task.deliveries[task.versions.index(version)]
+        steps = (
+            [s for s in task.course.ddl if begin <= s.scn < end and (s.scn == begin or begin in read)] if begin in edges else []
+        )
+        changes = task.course.deliveries[task.course.versions.index(version)]
         ranges.append(CommitRange(number, begin, end, version, tuple(steps), read.get(begin), changes))
     return tuple(ranges)
 
@@ -140,9 +142,9 @@ def _require_ends(task: TableTask, read: Mapping[int, WholeFile], stop: int) -> 
 
 def _version_at(task: TableTask, scn: int, end: int) -> TableVersion:
     """Raise SchemaConflict when columns change between the SCN and the range's end without a followed DDL."""
-    older = [version for version in task.versions if version.from_scn <= scn]
-    version = older[-1] if older else task.versions[0]
-    for later in task.versions:
+    older = [version for version in task.course.versions if version.from_scn <= scn]
+    version = older[-1] if older else task.course.versions[0]
+    for later in task.course.versions:
         if version.from_scn < later.from_scn < end and {c.id for c in later.columns} != {c.id for c in version.columns}:
             raise SchemaConflict(
                 "the table's columns change without a followed DDL",
@@ -153,11 +155,11 @@ def _version_at(task: TableTask, scn: int, end: int) -> TableVersion:
     return version
 
 
-def known_versions(task: TableTask, commit_range: CommitRange, scns: tuple[int, int] | None) -> tuple[Known, ...]:
+def known_versions(course: Course, commit_range: CommitRange, scns: tuple[int, int] | None) -> tuple[Known, ...]:
     """Return the versions of the range's changes, which have SCNs in `scns` (both inclusive; None is not known). Each one is a
     part of the plan, with a decoder of its own, so those that none of the changes has are left out: else a range would cost
     more with each DDL that the table ever had."""
-    every = tuple(zip(task.versions, task.deliveries, strict=True))
+    every = course.known
     known = tuple(one for one in every if one[0].from_scn < commit_range.end) or every[:1]
     if scns is None:
         return known

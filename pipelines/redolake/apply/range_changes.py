@@ -16,12 +16,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
-from redolake.apply.delta.log import read_log
-from redolake.apply.delta.owner import Owner, damage_of
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.decoded import REDO, by_names, with_rowid
 from redolake.apply.landed.findings import TROUBLE, finding, trouble
@@ -29,8 +24,9 @@ from redolake.apply.landed.mapped_images import AFTER, BEFORE, KEYS, UNREAD, wit
 from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.mapping import maps_key
 from redolake.apply.net.history_rows import OF_CHANGE, said_of_change
+from redolake.apply.owner import Owner, damage_of
 from redolake.apply.spark.shallow import unite
-from redolake.apply.target import target_columns
+from redolake.apply.target import Tag, Terms, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import OF_BATCH, InvariantBroken, MappingFailed, report_with
 from redolake.host import crash
@@ -71,9 +67,9 @@ class Written(RowCounts):
 def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
     """Return the columns that the table had in the range. Where two have one name, the older one gets its number too."""
     found = dict[int, ChangeColumn]()
-    for version in task.versions:
+    for version in task.course.versions:
         for column in target_columns(with_lake_names(version, task.options)):
-            type_ = translation.spark_type(column.type, task.rules.get(column.id))
+            type_ = translation.spark_type(column.type, task.course.rules.get(column.id))
             found[column.id] = ChangeColumn(column.id, column.name, type_)
     last = {column.name.lower(): column.id for column in found.values()}
     return tuple(
@@ -85,13 +81,13 @@ def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn,
 def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -> DataFrame:
     """Return a row for each change, and its `finding`: why it is not understood, NULL if it is. `_op` is NULL where a filter
     leaves out the row before and after it."""
-    columns, known = columns_of(task, translation), tuple(zip(task.versions, task.deliveries, strict=True))
+    columns, known = columns_of(task, translation), task.course.known
     parts = []
-    for version, delivery, names, mine in by_names(known, task.mined_names):
+    for version, delivery, names, mine in by_names(known, task.course.mined_names):
         in_index = ("partly_undone",) if version.organization == "index" else ()
         rows = changes.filter(mine).select(*dict.fromkeys((*CHANGE_ORDER, *REDO, *in_index, *OF_CHANGE.values())))
         ids = [column.id for column in target_columns(version)]
-        decoded = with_rowid(translation.decode(rows, version, delivery, task.rules, names, ids))
+        decoded = with_rowid(translation.decode(rows, version, delivery, task.course.rules, names, ids))
         parts.append(as_rows(decoded, version, task, columns))
     return unite(parts)
 
@@ -99,7 +95,7 @@ def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -
 def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
     absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
-    found = finding(version, version.key, task.known_from, F.lit(False))
+    found = finding(version, version.key, task.course.known_from, F.lit(False))
     classes = () if task.quarantine is None else task.quarantine.classes
     described = decoded.withColumns(
         {
@@ -128,7 +124,7 @@ def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns:
 def unknown_columns(version: TableVersion, task: TableTask) -> Expression:
     """Return the ids of columns whose value before the change is not in its redo. NULL may stand for a default that the row
     does not store."""
-    defaulted = [column.id for column in version.columns if column.id in task.defaulted]
+    defaulted = [column.id for column in version.columns if column.id in task.course.defaulted]
     maybe = [F.when(F.col(frames.redo_before(number)).isNull(), F.lit(number)) for number in defaulted]
     absent = F.coalesce(F.col("missing"), F.array().cast("array<int>"))
     return F.array_distinct(F.concat(absent, F.array_compact(F.array(*maybe)))) if maybe else absent
@@ -158,7 +154,7 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
     ).collect()[0]
     check_finding(task, found["finding"])
     check_limit(task, found, expected)
-    has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.versions)
+    has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.course.versions)
     if found["changes"] != expected or (found["filtered"] and not has_filter):
         raise InvariantBroken(
             f"{expected} changes were to be written, {found['changes']} came out of decoding",
@@ -196,7 +192,7 @@ def check_keys(rows: DataFrame, task: TableTask) -> None:
 
 def with_removals(rows: DataFrame, task: TableTask, scns: ScnRange) -> DataFrame:
     """Add a row for each DDL that removed rows, of which no redo shows single ones."""
-    steps = [step for step in task.ddl if step.kind in REMOVALS and step.scn in scns]
+    steps = [step for step in task.course.ddl if step.kind in REMOVALS and step.scn in scns]
     if not steps:
         return rows
     found = rows.sparkSession.createDataFrame([(step.kind, int(step.scn)) for step in steps], "_op string, _scn bigint")
@@ -218,7 +214,7 @@ def is_written(task: TableTask, form: str) -> bool:
     """Return whether an earlier attempt has written the table's changes: all of them are there, or none."""
     if form == "delta":
         log = read_log(task.target, damage_of(task.app_id))
-        return log is not None and task.app_id in log.app_ids()
+        return log is not None and task.app_id in log.txns()
     filesystem, root = open_filesystem(task.target)
     return bool(filesystem.exists(f"{root}/{SUCCESS}"))
 
@@ -227,16 +223,9 @@ def write_changed_rows(rows: DataFrame, task: TableTask, form: str, end: int, me
     """Write the changes in one commit; files that a killed attempt has left are replaced."""
     if form == "delta":
         tag = Tag(task.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
-        table, terms = DeltaTable(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
-        with commit(table, terms, tag, "changes") as writer:
-            writer.create(in_order(rows), properties=properties_of(rows))
+        table, terms = open_table(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
+        with table.commit(terms, tag, "changes") as writer:
+            writer.create(in_order(rows))
     else:
         in_order(rows).write.mode("overwrite").parquet(task.target)
         crash.point("changes")
-
-
-def properties_of(rows: DataFrame) -> dict[str, str]:
-    """Return the properties of Delta that names in the rows' images need."""
-    names = rows.select("after.*").columns
-    features = ("columnMapping", NAMES_FEATURES) if any(map(feature_of_name, names)) else ()
-    return dict(PROPERTY[feature] for feature in features)  # type: ignore[index]

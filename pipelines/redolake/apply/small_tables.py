@@ -77,7 +77,7 @@ class SmallTables:
 
 def small_table(context: ApplyContext, table: Target, task: TableTask, changes_of: ChangesOf) -> TableRange | None:
     """Return the table if it has a single commit range of few changes, with no DDL and no large objects; else None."""
-    if not table.exists or not is_in_redo(task.deliveries):
+    if table.log is None or not is_in_redo(task.course.deliveries):
         return None
     try:
         ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import logging
-import uuid
-from collections.abc import Mapping
-from contextlib import suppress
 
 from pyspark.sql import DataFrame, SparkSession
 
 from redolake.apply.context import MayCommit, allow
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.enable import enable_for
-from redolake.apply.delta.features import beyond, check_readers, statistics_clause
-from redolake.apply.delta.log import load_id, readable_log, token_in
-from redolake.apply.delta.nested import check_not_nested
-from redolake.apply.delta.own_columns import of_load
-from redolake.apply.delta.owner import Owner, Use, check_owner
-from redolake.apply.delta.schema import target_schema
-from redolake.apply.delta.settings import check_writable, comment_on, commit_setting, drop_constraints, is_constrained, settle
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import check_not_nested, open_table
 from redolake.apply.landed.source_rows import Counted, check_keys, check_values, read_source
+from redolake.apply.own_columns import of_load
+from redolake.apply.owner import Owner, Use, check_owner
+from redolake.apply.schema import target_schema
+from redolake.apply.set_back import last_change
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.quoting import quote
+from redolake.apply.table_log import load_id, token_in
+from redolake.apply.target import Tag, Target, Terms
 from redolake.apply.translation import Translation
 from redolake.errors import InvariantBroken, LakeDamaged, LandingConflict, RedolakeError
-from redolake.host import crash
-from redolake.host.filesystem import open_filesystem
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.values.lake_columns import with_lake_names
-from redolake.values.target_options import TargetOptions
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +34,7 @@ def load_snapshot(
 
     Delta would keep constraints that others have set; they are dropped before. A log is put aside only where no commit makes
     the table right: it is damaged, or has features that the readers of the profile do not know, and which stay for ever."""
-    table = DeltaTable(spark, task.target, task.app_id)
+    table = open_table(spark, task.target, task.app_id)
     try:
         return load_once(table, spec, task, translation, may_commit)
     except LakeDamaged as damage:
@@ -57,18 +47,15 @@ def load_snapshot(
         check_session(spark, failed)
         if not spec.replace or can_list(table):
             raise
-    with suppress(LakeDamaged):  # nothing says whose it is
-        check_owner(readable_log(task.target), owner_of(spec, task), task.table, task.target, "rebuild")
     may_commit()
-    put_aside(task.target)
-    table.refresh()
+    table.put_aside(owner_of(spec, task), task.table)
     return load_once(table, spec, task, translation, may_commit)
 
 
-def can_list(table: DeltaTable) -> bool:
+def can_list(table: Target) -> bool:
     """Return whether Spark finds the table's files, so that its log is not what a commit has failed at."""
     try:
-        table.rows.inputFiles()
+        table.rows().inputFiles()
     except Exception as failed:
         check_session(table.spark, failed)
         return False
@@ -80,7 +67,7 @@ def owner_of(spec: SnapshotSpec, task: SnapshotTask) -> Owner | None:
 
 
 def load_once(
-    table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, translation: Translation, may_commit: MayCommit
+    table: Target, spec: SnapshotSpec, task: SnapshotTask, translation: Translation, may_commit: MayCommit
 ) -> SnapshotLoaded:
     owner = owner_of(spec, task)
     use: Use = "rebuild" if spec.replace else "load"
@@ -89,9 +76,10 @@ def load_once(
     options = task.options if owner is None else owner.mark_options(task.options)
     metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
     if is_loaded(table, spec, task):
-        finish(table, task, options, metadata)
+        table.settle(task.table, options, metadata, task.comment)
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
-    make_way(table, spec, task, metadata)
+    check_newer(table, spec, task)
+    table.make_way(task.table, task.options, task.version.key_kind, metadata, replaces=spec.replace)
     # Refuses names that Delta cannot distinguish.
     target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
     counted, contents = read_contents(table.spark, task, translation)
@@ -102,11 +90,9 @@ def load_once(
             table=task.table,
         )
     terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
-    enable_for(table, contents, metadata, terms)
-    if table.log is not None and (clause := statistics_clause(table.log, contents.schema, task.options)) is not None:
-        commit_setting(table, task.table, f"ALTER TABLE {table_at(task.target)} {clause}", metadata, may_commit)
+    table.enable(contents.schema, metadata, terms, task.options)
     load = load_id(task.app_id, table.version, spec.token)
-    with commit(table, terms, Tag(load, task.scn, metadata), "snapshot") as writer:
+    with table.commit(terms, Tag(load, task.scn, metadata), "snapshot") as writer:
         writer.create(contents, task.options)
     if (table.app_id, table.position) != (load, task.scn):
         raise InvariantBroken(
@@ -115,7 +101,7 @@ def load_once(
             table=task.table,
             path=task.target,
         )
-    finish(table, task, options, metadata)
+    table.settle(task.table, options, metadata, task.comment)
     return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 
@@ -147,45 +133,19 @@ def files_by_scn(task: SnapshotTask) -> list[tuple[int, tuple[str, ...]]]:
     return [(scn, tuple(file for file in task.files if task.scns.get(file, task.scn) == scn)) for scn in scns]
 
 
-def is_loaded(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask) -> bool:
+def is_loaded(table: Target, spec: SnapshotSpec, task: SnapshotTask) -> bool:
     """Return whether the table has the contents of this load, or of another one AS OF the same SCN that is not to be
     replaced."""
     is_own = table.log is not None and token_in(table.app_id) == spec.token
     return is_own or (table.position == task.scn and not spec.replace)
 
 
-def make_way(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, metadata: Mapping[str, object]) -> None:
-    """Leave a table that one commit can replace, or none."""
-    if table.log is None:
-        return
-    passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
-    if passed is not None and passed >= task.scn and not spec.replace:
+def check_newer(table: Target, spec: SnapshotSpec, task: SnapshotTask) -> None:
+    """Raise LandingConflict where the table is beyond the snapshot, unless it is to be replaced."""
+    if (reached := last_change(table)) >= task.scn and not spec.replace:
         raise LandingConflict(
-            f"the table is complete to SCN {passed}, the snapshot is of SCN {task.scn}",
+            f"the table is complete to SCN {reached}, the snapshot is of SCN {task.scn}",
             cure="take a new snapshot, or add `--replace` to load this one",
             table=task.table,
             path=task.target,
         )
-    if beyond(table.log, task.options.readers):
-        if not spec.replace:
-            check_readers(table.log, task.options.readers, task.table)
-        put_aside(task.target)
-        table.refresh()
-    elif is_constrained(table.log):
-        if not spec.replace:
-            check_writable(table, task.table, task.version.key_kind)
-        drop_constraints(table, task.table, metadata)
-
-
-def finish(table: DeltaTable, task: SnapshotTask, options: TargetOptions, metadata: Mapping[str, object]) -> None:
-    """Bring properties, clustering and comment to what the configuration and Oracle say."""
-    settle(table, task.table, options, metadata)
-    comment_on(table, task.table, task.comment, metadata)
-
-
-def put_aside(path: str) -> None:
-    """Give the log a name that no reader knows. The folder has no table then. The files stay until VACUUM, so that what can be
-    read of the table can be had back until then."""
-    filesystem, root = open_filesystem(path)
-    filesystem.mv(f"{root}/_delta_log", f"{root}/_delta_log.replaced-{uuid.uuid4().hex}", recursive=True)
-    crash.point("snapshot's log put aside")

@@ -13,22 +13,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import prepare_range
 from redolake.apply.delivery.prepared import ChangesOf, CommittedChanges, PreparedRange, TableRange, ToAppend, ToMerge
+from redolake.apply.epochs import check_reached
+from redolake.apply.lake_tables import check_not_nested
 from redolake.apply.landed.check_changes import check_finding, check_merged
 from redolake.apply.landed.key_texts import is_among, key_text
 from redolake.apply.net.history_rows import changed_rows, inserted_rows
 from redolake.apply.net.missing_columns import not_in_target
+from redolake.apply.own_columns import live, of_change
+from redolake.apply.owner import check_owner
 from redolake.apply.quarantine.divide import check_key_texts, write_taken
+from redolake.apply.set_back import check_not_set_back
 from redolake.apply.small_tables import Prepared
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.holds import held_error
 from redolake.apply.spark.probes import take_alone
-from redolake.apply.target import ATTEMPT, ChangeWriter, History, Target
+from redolake.apply.target import ATTEMPT, UPSERT, History, Tag, Target, Terms, Writer
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_BATCH,
@@ -44,6 +50,7 @@ from redolake.records.batches.manifest import RowAccount, TableResult
 from redolake.records.batches.spec import TableTask
 from redolake.records.codec import to_body
 from redolake.values import frames
+from redolake.values.target_options import TargetOptions
 from redolake.values.terms import ChangeCounts, RowCounts
 
 log = logging.getLogger(__name__)
@@ -88,10 +95,10 @@ def apply_table(
     error = None if task.hold is None else dict(task.hold.error)
     try:
         if task.hold is None or task.hold.at_scn > context.scns.start:
-            table.check_owner(context, task)
-            if history is not None:
-                history.check_not_set_back(task)
-        table.check_not_set_back(task, context.scns.start)
+            check_whose(context, table, task)
+            if history is not None and task.history_at_least is not None:
+                check_reached(history.log, task.history_at_least, task.table, history.path)
+        check_not_set_back(task, context.scns.start, table.position, table.log)
         apply_ranges(context, table, task, changes_of, progress, prepared, history)
     except OF_ALL_TABLES:
         raise
@@ -102,7 +109,7 @@ def apply_table(
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        error = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
+        error = held_error(task.table, task.target, surprise, task.course.latest.mapping)
         table.refresh()
     work = progress.work
     return TableResult(
@@ -120,6 +127,13 @@ def apply_table(
         quarantined_keys=work.quarantined_keys,
         **ChangeCounts.sums([work]),
     )
+
+
+def check_whose(context: ApplyContext, table: Target, task: TableTask) -> None:
+    """Raise FolderTaken where the table is another's, or lies in or around another's."""
+    check_owner(table.log, Terms.of(context, task).owner, task.table, task.target)
+    if context.has_neighbours:
+        check_not_nested(task.target, task.table)
 
 
 def done_before(context: ApplyContext, table: Target, task: TableTask, balance: RowAccount) -> TableWork:
@@ -146,7 +160,7 @@ def apply_ranges(
     position = -1 if standing is None else standing
     ranges = plan_commit_ranges(task, context.scns, position)
     if ranges:
-        if not table.exists:
+        if table.log is None:
             raise SchemaConflict(
                 "the Delta table is missing",
                 cure=f"run `redolake snapshot {task.table} --replace`",
@@ -176,14 +190,15 @@ def apply_ranges(
             context.note_work(task.table, work)
             progress.work = note.work.with_rows(merged)
             progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
-            table.check_not_set_back(task, context.scns.start)  # by one who has committed since the check before the commit
+            # By one who has committed since the check before the commit.
+            check_not_set_back(task, context.scns.start, table.position, table.log)
         elif commit_range.steps:
             progress.work = progress.work.plus(TableWork(ddl=kinds_of(commit_range)))
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
     if task.reshape:
         context.may_commit()
         end = context.scns.end
-        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
+        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.course.latest, task.reshape))
 
 
 def work_of(task: TableTask, commit_range: CommitRange, committed: CommittedChanges, ready: PreparedRange) -> TableWork:
@@ -244,16 +259,16 @@ def merge_range(
         "scns": scns,
         **({} if note is None else {ATTEMPT: to_body(note)}),
     }
-    table.claim(context, task)
     check_position(table, task, standing)
     is_empty = isinstance(prepared, ToMerge) and prepared.is_empty
-    with table.commit(context, task, last_scn, metadata) as writer:
+    with table.commit(Terms.of(context, task, later=True), Tag(table.app_id, last_scn, metadata), "merge") as writer:
         write_taken(context, table, task, commit_range, prepared.taken)
         if history is not None and commit_range.whole is None and not is_empty:  # single changes of rows read again: not known
             record_changes(context, history, table, task, commit_range, prepared, count)
         match prepared:
             case ToAppend(changes, count):
-                merged = writer.append(changes, count)
+                writer.append(as_rows(changes, table, task.options))
+                merged = RowCounts(inserted=count)
             case ToMerge() if prepared.is_empty:
                 merged = RowCounts()
             case ToMerge():
@@ -268,6 +283,12 @@ def merge_range(
             scns=metadata,
         )
     return merged
+
+
+def as_rows(inserts: DataFrame, table: Target, options: TargetOptions) -> DataFrame:
+    """Return INSERTs as rows of the table."""
+    values = (F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in table.columns.values())
+    return inserts.withColumn("op", F.lit(UPSERT)).select(*values, *of_change(options))
 
 
 def record_changes(
@@ -286,9 +307,9 @@ def record_changes(
         case ToMerge():
             assert prepared.events is not None, "`follow` has refused other deliveries"
             check_in_target(table, task, prepared)
-            live, version, healed = table.live(task.options), commit_range.version, prepared.taken.healed
+            rows, version, healed = live(table.rows(), task.options), commit_range.version, prepared.taken.healed
             heals = is_among(key_text(version, lambda i: F.col(frames.key(i))), healed) if healed else None
-            rows = changed_rows(prepared.events, live, table.columns, version.key, prepared.missing.ids, count, heals)
+            rows = changed_rows(prepared.events, rows, table.columns, version.key, prepared.missing.ids, count, heals)
         case _:
             assert_never(prepared)
     history.record(context, table, task, rows, commit_range.last_scn)
@@ -299,7 +320,7 @@ def check_in_target(table: Target, task: TableTask, prepared: ToMerge) -> None:
     if not prepared.missing.columns:
         return
     key = [table.columns[column_id] for column_id in prepared.has.key]
-    lacking = not_in_target(prepared.changes, table.live(task.options), prepared.missing, key)
+    lacking = not_in_target(prepared.changes, live(table.rows(), task.options), prepared.missing, key)
     check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
 
 
@@ -308,12 +329,10 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
 
 
-def merge_net_change(
-    context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: ChangeWriter
-) -> RowCounts:
+def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: Writer) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged = writer.merge(prepared.changes, prepared.has)
+        merged = writer.merge(prepared.changes, prepared.has, task.options)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

@@ -1,25 +1,28 @@
-"""The target, whatever it is: what apply asks of it, and what it is given.
+"""The target, whatever it is: what is asked of a table of the lake, and what it is given (docs/development/adding-a-target.md).
 
 It is given columns by our ids, and net changes: rows that each say what becomes of the row with their key. `delta/` has the one
-target that there is. The deliveries, the net change and the order of a table's commits know no more of it than this.
+target that there is, and `lake_tables.py` chooses it. Nothing else knows more of it than this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
 
 from redolake.apply.commit_ranges import CommitRange
-from redolake.apply.context import ApplyContext
-from redolake.apply.translation import Translation
+from redolake.apply.context import ApplyContext, MayCommit, allow
+from redolake.apply.owner import Owner, Use
+from redolake.apply.table_log import TableLog, VersionToRead
 from redolake.records.batches.attempt import Attempt
 from redolake.records.batches.spec import TableTask
-from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
-from redolake.values.target_options import TargetOptions
+from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
+from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableId, TableVersion
+from redolake.values.target_options import DEFAULT, TargetOptions
 from redolake.values.terms import RowCounts
 
 # `op` of a net change: the row is as it says, the row is gone, or only its large objects or filled columns are as it says.
@@ -79,86 +82,137 @@ class NetColumns:
     keeps_removed: bool = False
 
 
-class Target(Protocol):
-    """One table's target. What it knows of the table is read once, and again after `refresh`.
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """The name and the number of one commit (table_log.py): without an application id it has neither. `metadata` is for people
+    who look at the table's history; the code only reads whether it is ours, and what was checked."""
 
-    `rows` are all its rows, `live` those that are not marked as deleted; `columns` are its columns by our id. `position` is the
-    SCN of our last commit, `version` its own number of its last one: None without any, as are all of a table that is not there.
+    app_id: str
+    version: int
+    metadata: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under which terms a table is written. `may_commit` raises when another writer holds the lease, `check_lake` where there
+    is no lake; it is asked where there is no table. `covers` is the newest version whose rows were compared: changes of others
+    up to it are known. With `any_rows` it does not matter who has written the rows that are there. With `later` the caller
+    looks for rows that others have written at the same moment, once it has recorded the commit. With `exact` no other commit
+    at all may have been made."""
+
+    table: TableId
+    owner: Owner | None
+    may_commit: MayCommit = allow
+    check_lake: Callable[[], None] = allow
+    use: Use = "merge"
+    covers: int | None = None
+    any_rows: bool = False
+    later: bool = False
+    exact: bool = False
+
+    @classmethod
+    def of(cls, context: ApplyContext, task: TableTask, *, later: bool = False) -> Terms:
+        """Return the terms of a batch's commits."""
+        owner = Owner.of(task.app_id, context.origin, task.course.latest.object_id)
+        return cls(task.table, owner, context.may_commit, context.check_lake, later=later)
+
+
+class Writer(Protocol):
+    """What may be committed. Each verb is one commit, with the tag."""
+
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
+
+    def append(self, rows: DataFrame, *, new_columns: bool = False) -> None: ...
+
+    def replace(self, rows: DataFrame, where: str | None = None, *, new_columns: bool = False) -> None:
+        """Replace all rows, or those of a predicate. The table keeps its columns and its partitions."""
+
+    def create(self, rows: DataFrame, options: TargetOptions = DEFAULT) -> None:
+        """Replace schema and rows at once, whether or not there is a table."""
+
+
+class Target(Protocol):
+    """One table of the lake. What it knows is read once, and again after `refresh` and after each commit.
+
+    `base_id` names our commits, `app_id` those that continue the load whose contents the table has, `load` that load. `log` is
+    None where no table is there; then there is no `position`, the SCN of our last commit, no `version`, the table's own number
+    of its last one, and no `filled_to`, the SCN up to which DDL has changed rows. `columns` are those of Oracle, by our id,
+    `bytes` the size of the files: None where it is not known.
     """
 
+    spark: SparkSession
     path: str
+    base_id: str
 
     @property
-    def exists(self) -> bool: ...
-
+    def log(self) -> TableLog | None: ...
     @property
-    def columns(self) -> Mapping[int, TargetColumn]: ...
-
+    def app_id(self) -> str: ...
+    @property
+    def load(self) -> str: ...
     @property
     def position(self) -> int | None: ...
-
+    @property
+    def filled_to(self) -> int | None: ...
     @property
     def version(self) -> int | None: ...
-
     @property
-    def load(self) -> str:
-        """What names the load whose contents the table continues."""
+    def columns(self) -> Mapping[int, TargetColumn]: ...
+    @property
+    def schema(self) -> StructType: ...
+    @property
+    def bytes(self) -> int | None: ...
+
+    def rows(self, version: int | None = None) -> DataFrame:
+        """Return all rows, of now or of a version, those that are marked as deleted too."""
+
+    def refresh(self) -> None: ...
 
     def attempt(self) -> Attempt | None:
         """Return what the attempt whose commit has the position did, with the rows of that commit. None where none is noted."""
 
-    def live(self, options: TargetOptions) -> DataFrame: ...
-
-    def refresh(self) -> None: ...
-
-    def check_owner(self, context: ApplyContext, task: TableTask) -> None:
-        """Raise FolderTaken where the table is another's."""
-
-    def check_not_set_back(self, task: TableTask, start: int) -> None:
-        """Raise TableSetBack when the table lacks applied commits, or when another writer changed its rows."""
-
-    def check_columns(self, version: TableVersion, task: TableTask, translation: Translation) -> None:
-        """Raise SchemaConflict unless the table has exactly the version's columns."""
-
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
-        """Bring properties and layout to the configuration; raise for a table that only a snapshot can bring there."""
-
-    def claim(self, context: ApplyContext, task: TableTask) -> None:
-        """Raise FolderTaken where the table is another's; else let the table say whose it is."""
+        """Bring properties and layout to the configuration, and let the table say whose it is; raise SchemaConflict or
+        TargetRefused for a table that only a snapshot can bring there."""
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         """Follow the DDL of the range."""
 
-    def needs(self, options: TargetOptions) -> tuple[str, ...]:
-        """Return the columns of changes that the table's own columns are made of, apart from those of every change."""
+    def commit(self, terms: Terms, tag: Tag, point: str) -> AbstractContextManager[Writer]:
+        """Yield the writer of one commit; `point` is the crash point after it. Raise Transient where the table has gone on
+        since it was read, LakeMissing, FolderTaken, TableSetBack for rows of another writer, and what `may_commit` raises, with
+        nothing written. Raise InvariantBroken or TableSetBack where another writer has committed at the same moment."""
 
-    def with_findings(self, changes: DataFrame, key: Sequence[int], options: TargetOptions) -> DataFrame:
-        """Return changes, net or not, with a finding for a value that the table cannot hold."""
+    def make_way(
+        self, table: TableId, options: TargetOptions, key_kind: str, metadata: Mapping[str, object], *, replaces: bool
+    ) -> None:
+        """Leave a table that one commit can replace, or none. Unless it `replaces` whatever is there, raise SchemaConflict or
+        TargetRefused for a table that refuses rows, or that some readers cannot open."""
 
-    def ranged_column(self, version: TableVersion) -> TargetColumn | None:
-        """Return the column of the key by whose range MERGE shall leave out parts of the table; None for all of it."""
+    def put_aside(self, owner: Owner | None, table: TableId) -> None:
+        """Leave a folder without a table, where the one that is there is damaged. Raise FolderTaken where it says that it is
+        another's."""
 
-    def commit(
-        self, context: ApplyContext, task: TableTask, last_scn: int, metadata: Mapping[str, object]
-    ) -> AbstractContextManager[ChangeWriter]:
-        """Yield the writer of one commit at the position `last_scn`. Raise an error, with nothing written, where the table is
-        not as it was read, or another's, and where the lease is lost; raise InvariantBroken after the commit of another writer
-        of ours at the same moment."""
+    def enable(
+        self, schema: StructType, metadata: Mapping[str, object], terms: Terms, options: TargetOptions | None = None
+    ) -> None:
+        """Let the table have columns of these names and types. With `options`, they are all that it is going to have."""
+
+    def settle(self, table: TableId, options: TargetOptions, metadata: Mapping[str, object], comment: str) -> None:
+        """Bring properties, clustering and the table's comment to what the configuration and Oracle say."""
+
+    def copy(self, one: VersionToRead, terms: Terms, metadata: Mapping[str, object], *, is_whole: bool) -> None:
+        """Make this table a copy of a version of another one, with that one's position. Changes that are merged into it do not
+        reach the other one. A whole copy has files of its own: those of the other one may go."""
+
+    def maintain(self, spec: MaintenanceSpec, task: MaintenanceTask, terms: Terms) -> tuple[int, int, bool]:
+        """Rewrite small files into larger ones where there are many, and remove those of old versions. Return how many files
+        there were, how many are left, and whether they were rewritten."""
 
 
-class ChangeWriter(Protocol):
-    def merge(self, net: DataFrame, has: NetColumns) -> RowCounts | None:
-        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
-
-    def append(self, inserts: DataFrame, count: int) -> RowCounts:
-        """Commit `count` INSERTs."""
-
-
-class History(Protocol):
-    """The table with the history of one captured table (values/history.py)."""
-
-    def check_not_set_back(self, task: TableTask) -> None:
-        """Raise TableSetBack when the history lacks what batches have appended."""
+class History(Target, Protocol):
+    """The table with the history of one captured table (values/history.py). `base_id` is that of the captured table."""
 
     def follow(self, context: ApplyContext, table: Any, task: TableTask, start: int) -> None:
         """Begin an epoch with the target's rows where the history cannot be continued from them. Commits from `start` on are
@@ -166,3 +220,6 @@ class History(Protocol):
 
     def record(self, context: ApplyContext, table: Any, task: TableTask, rows: DataFrame, last_scn: int) -> None:
         """Append the changes up to `last_scn` that the history does not have yet."""
+
+    def add(self, context: ApplyContext, table: Any, task: TableTask, made: Any) -> int:
+        """Append the rows of another history, whose changes end where those of the table do. Return how many epochs it has."""

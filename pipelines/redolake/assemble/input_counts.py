@@ -83,7 +83,7 @@ def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
         raise RedoNotUnderstood(
             f"{total('nameless')} change rows have neither the name nor the number of their object",
             cure="find the window's name with `redolake windows --output json`, and mine it again: "
-            "`redolake remine WINDOW --replace`",
+            "`redolake remine WINDOW --replace --execute`",
             scns=scns,
         )
     of_tables = [group for group in groups if group["table_number"] is not None]

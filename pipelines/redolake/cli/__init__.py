@@ -11,24 +11,20 @@ from redolake import __version__
 from redolake.cli import (
     checks,
     cockpit,
-    history,
     init,
-    maintenance,
     monitoring,
     quarantine,
     reading,
-    recovery,
     replication,
     schema,
     setup,
     spark,
     transactions,
-    verify,
 )
 from redolake.cli.operations import command_of
 from redolake.cli.options import EXIT_CODES
 from redolake.errors import one_line
-from redolake.operations import MENDS
+from redolake.operations import OPERATIONS
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -80,15 +76,15 @@ PANELS = {
     "Keep": "prune optimize",
 }
 GROUPS = {
-    "history": (history.app, "Rebuild the history of a table's rows, or remove what is too old of it."),
+    "history": (typer.Typer(no_args_is_help=True), "Rebuild the history of a table's rows, or remove what is too old of it."),
     "quarantine": (quarantine.app, "List changes that could not be applied, and work them off."),
     "schema": (schema.app, "Show the versions of a table's columns."),
     "spark": (spark.app, "Provide what Spark needs on a host, or start a Connect server."),
     "tx": (transactions.app, "List open transactions, or drop one on purpose."),
 }
-WRITTEN = (init, setup, replication, reading, monitoring, cockpit, verify, checks, recovery, maintenance)
+WRITTEN = (init, setup, replication, reading, monitoring, cockpit, checks)
 COMMANDS = {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
-for words, operation in MENDS.items():
+for words, operation in OPERATIONS.items():
     first, _, second = words.partition(" ")
     if second:
         GROUPS[first][0].command(name=second)(command_of(operation))

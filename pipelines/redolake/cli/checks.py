@@ -1,69 +1,25 @@
-"""Commands that prove the copy: remine, selftest."""
+"""The command `selftest`: prove the whole chain on a database."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from redolake.cli.options import (
-    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
-    YesOption,
     chosen_pipeline,
-    confirm,
 )
 from redolake.cli.output import (
     Output,
     grid,
     print_progress,
-    progress,
     show,
 )
-
-if TYPE_CHECKING:
-    from redolake.steps.capture.remine import RemineReport
-
-
-def remine(
-    window: Annotated[str, typer.Argument(help="The window's name, as `windows --output json` and `status` show it.")],
-    in_place: Annotated[
-        bool, typer.Option("--replace", help="Put the files mined now in the place of the window's, which are damaged.")
-    ] = False,
-    discard: Annotated[
-        bool,
-        typer.Option("--discard", help="Forget this window and all later ones, not applied yet: the next run mines them."),
-    ] = False,
-    pipeline: PipelineOption = None,
-    yes: YesOption = False,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Mine a landed window again and compare the result with its manifest. Without an option, nothing is changed."""
-    from redolake import steps
-
-    if in_place and discard:
-        raise typer.BadParameter("choose one of --replace and --discard")
-    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
-        if discard:
-            confirm(selected, yes)
-            names = steps.discard_windows(selected, window)
-            show(output, {"discarded": names}, lambda: "\n".join(f"{name}: the next run mines it again" for name in names))
-            return
-        with progress() as report:
-            result = steps.remine_window(steps.Run(selected, report=report), window, in_place=in_place)
-        show(output, result, lambda: remined_text(result))
-        if not result.equal:
-            raise typer.Exit(DIFFERS)
-
-
-def remined_text(found: RemineReport) -> str:
-    if found.equal:
-        return "The manifests are equal." + (" The window's files were replaced." if found.replaced else "")
-    return f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
+from redolake.operations import Verdict
 
 
 def selftest(
@@ -106,7 +62,7 @@ def selftest(
         title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"
         show(output, result, lambda: grid(title, ("answer", "question", "table", "seen"), rows))
         if not result.proved:
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
 
 
-COMMANDS = (remine, selftest)
+COMMANDS = (selftest,)

@@ -24,7 +24,7 @@ from redolake.cli.options import (
 )
 from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show, text_of
 from redolake.operations import Operation, Parameter, Work
-from redolake.operations.declared import Keys
+from redolake.operations.declared import Keys, Moment
 
 CHECKED: dict[str, Callable[..., Any]] = {"table": check_table_name, "tables": check_table_names}
 
@@ -33,10 +33,11 @@ def command_of(operation: Operation) -> Callable[..., None]:
     """Return the function from which Typer makes an operation's command."""
 
     def run(
-        *, execute: bool, reason: str, yes: bool = False, output: Output, pipeline: str | None, config: Any, **given: Any
-    ) -> None:
+        *, execute: bool = False, reason: str = "", yes: bool = False, output: Output, pipeline: str | None, config: Any,
+        **given: Any,
+    ) -> None:  # fmt: skip
         chosen = {one.name: parse_value(one, given[one.name]) for one in operation.parameters}
-        with chosen_pipeline(output, pipeline, config, connects=operation.connects) as selected:
+        with chosen_pipeline(output, pipeline, config, connects=operation.asks_source(chosen)) as selected:
             work = Work(selected, False, getpass.getuser(), reason, print_progress)
             if execute and not yes and operation.is_final(chosen):
                 looked = operation.act(work, **chosen)
@@ -45,7 +46,8 @@ def command_of(operation: Operation) -> Callable[..., None]:
                 work = replace(work, shown=looked.shown)
             with progress() as report:
                 found = operation.act(replace(work, execute=execute, report=report), **chosen)
-            lines = found.lines if execute else (*found.lines, NOT_DONE)
+            is_all = execute or operation.looks or found.is_all
+            lines = found.lines if is_all else (*found.lines, NOT_DONE)
             show(output, found.result, lambda: text_of(*lines))
             if found.verdict:
                 raise typer.Exit(found.verdict)
@@ -60,12 +62,14 @@ def command_of(operation: Operation) -> Callable[..., None]:
 def arguments_of(operation: Operation) -> Iterator[Argument]:
     """Yield what the command takes: the operation's own parameters, then those of all operations."""
     for one in operation.parameters:
-        yield argument(one.name, one.default, option_of(one))
-    help = "Do it; default: show what that takes." if not operation.at_once else "Do it, or only show what that takes."
-    flag = "--execute" if not operation.at_once else "--execute/--dry-run"
-    yield argument("execute", operation.at_once, Annotated[bool, typer.Option(flag, help=help)])
-    needs = operation.reason if operation.at_once else f"{operation.reason[:-1]}; --execute needs it."
-    yield argument("reason", "", Annotated[str, typer.Option(help=needs)])
+        default = None if one.several and not one.option.positional else one.default
+        yield argument(one.name, default, option_of(one))
+    if not operation.looks:
+        help = "Do it, or only show what that takes."
+        yield argument("execute", operation.at_once, Annotated[bool, typer.Option("--execute/--dry-run", help=help)])
+    if operation.reason:
+        needs = operation.reason if "need" in operation.reason else f"{operation.reason[:-1]}; --execute needs it."
+        yield argument("reason", "", Annotated[str, typer.Option(help=needs)])
     if operation.final:
         yield argument("yes", False, YesOption)
     yield argument("pipeline", None, PipelineOption)
@@ -81,15 +85,18 @@ def option_of(one: Parameter) -> Any:
     """Return what Typer makes of a parameter."""
     option, kind = one.option, one.type
     if option.choices:
-        kind = Literal[tuple(option.choices)] | None
-    elif kind == Keys:
-        kind = list[str] | None
-    if option.positional:
-        return Annotated[kind, typer.Argument(help=option.help, callback=CHECKED.get(one.name))]
+        kind = Literal[tuple(option.choices)] if one.default else Literal[tuple(option.choices)] | None
+    elif one.several:
+        kind = list[str] if one.is_needed else list[str] | None
+    elif kind is Moment:
+        kind = str
     text = f"{option.help} {'; '.join(f'`{choice}`: {means}' for choice, means in option.choices.items())}".strip()
+    about: dict[str, Any] = {"help": text} | ({"metavar": "MOMENT"} if one.type is Moment else {})
+    if option.positional:
+        return Annotated[kind, typer.Argument(callback=CHECKED.get(one.name), **about)]
     name = f"--{(option.name or one.name).replace('_', '-')}"
-    return Annotated[kind, typer.Option(name, help=text)]
+    return Annotated[kind, typer.Option(name, **about)]
 
 
 def parse_value(one: Parameter, value: Any) -> Any:
-    return row_keys(value) if one.type == Keys else value
+    return row_keys(value) if one.type == Keys else tuple(value or ()) if one.several else value

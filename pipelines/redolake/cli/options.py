@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,10 +23,6 @@ from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
 from redolake.values.table_pattern import TablePattern
 
-if TYPE_CHECKING:
-    from redolake.steps import LogsToRead
-
-TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = Verdict.STOPPED, Verdict.MISUSED, Verdict.DIFFERS, Verdict.LATER
 EXIT_CODES = f"Exit codes: {' · '.join(f'{code:d} {means}' for code, means in MEANINGS.items())}."
 
 
@@ -57,25 +53,7 @@ TablesArgument = Annotated[
     list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
 ]
 TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
-LogsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--logs",
-        help="With --from-logs: a log, or a folder of them below `allowed_folders`, that the database can read. "
-        "Default: V$ARCHIVED_LOG.",
-    ),
-]
-RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-
-
-def logs_to_read(from_logs: bool, logs: Sequence[str] | None) -> LogsToRead | None:
-    """Return which archived logs are to be mined; None where the landing is read. Raises BadParameter for logs alone."""
-    from redolake import steps
-
-    if logs and not from_logs:
-        raise typer.BadParameter("--logs needs --from-logs")
-    return steps.LogsToRead(tuple(logs or ())) if from_logs else None
 
 
 def row_keys(texts: Sequence[str] | None) -> list[dict[str, str]]:
@@ -127,8 +105,8 @@ def report_errors(output: Output, code: int | None = None) -> Iterator[None]:
 
 def exit_code_of(error: RedolakeError) -> int:
     if isinstance(error, Transient):
-        return TRY_AGAIN
-    return CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+        return Verdict.LATER
+    return Verdict.MISUSED if isinstance(error, ConfigurationError) else Verdict.STOPPED
 
 
 def select_pipeline(name: str | None, config: Path | None) -> Pipeline:

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -28,7 +29,6 @@ from rich.text import Text
 
 from redolake.errors import Finding, one_line, plain_lines
 from redolake.host.progress import Progress
-from redolake.values.utc import beside
 
 if TYPE_CHECKING:
     from redolake.reconcile.dropped_transactions import DropReport
@@ -36,13 +36,6 @@ if TYPE_CHECKING:
     from redolake.steps.shared.status import DeclaredGapReport, TableStatus
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
-DROPPED_STATES = {
-    "open": "not ended yet",
-    "committed": "committed at",
-    "rolled back": "rolled back, so no table lacks its changes, at",
-    "unknown": "its end may lie in redo that was never read, before",
-}
-
 LISTED_SUBJECTS = 8
 NOT_DONE = "Nothing is done yet; --execute does it."
 
@@ -94,11 +87,6 @@ class Output(StrEnum):
     json = "json"
 
 
-class Lines(Protocol):
-    @property
-    def lines(self) -> Sequence[str]: ...
-
-
 def show(output: Output, result: Any, table: Callable[[], Grid | Group | Text | str]) -> None:
     """Print `result` as JSON, or what `table` makes for a person."""
     if output is Output.json:
@@ -108,18 +96,14 @@ def show(output: Output, result: Any, table: Callable[[], Grid | Group | Text | 
         console.print(shown, soft_wrap=not isinstance(shown, Grid | Group))  # text that may be copied is not cut
 
 
-def show_lines(output: Output, result: Lines, *, done: bool) -> None:
-    """Print the lines of a result, and where nothing is done yet, what does it."""
-    lines = result.lines if done else (*result.lines, NOT_DONE)
-    show(output, result, lambda: text_of(*lines))
-
-
 def print_json(body: Any) -> None:
     sys.stdout.write(json.dumps(body, default=as_json) + "\n")
 
 
 def as_json(value: object) -> object:
-    """Return a result of a step as a JSON object, and any other value as text."""
+    """Return a result of a step as a JSON object, a time as ISO 8601 writes it, and any other value as text."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
@@ -274,40 +258,15 @@ def show_held(tables: Sequence[TableStatus]) -> None:
 
 def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
     """Print the declared gaps that some table still lacks."""
-    for found in gaps:
-        tables = ", ".join(found.tables)
-        print_notice(
-            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn - 1} was never read, in {tables}"
-        )
-        split = found.split_transactions or ()
-        print_lines(
-            f"  {found.reason} ({found.by}, {found.at}); {found.lost}",
-            *transactions_lines("dropped, open at its start", found.dropped),
-            *transactions_lines("split, without their changes before its end", split),
-            "  until `redolake snapshot OWNER.TABLE --replace`",
-            style="dim",
-        )
+    from redolake.steps.shared.status import gap_lines
 
-
-class Transaction(Protocol):
-    @property
-    def xid(self) -> str: ...
-    @property
-    def rows(self) -> int: ...
-
-
-def transactions_lines(title: str, transactions: Sequence[Transaction], most: int = 5) -> Iterator[str]:
-    if transactions:
-        named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
-        more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
-        yield f"  {title}: {named}{more}"
+    for line in gap_lines(gaps):
+        print_notice(line)
 
 
 def show_dropped(dropped: Sequence[DropReport]) -> None:
     """Print the dropped transactions that still matter."""
-    for found in dropped:
-        what = f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}"
-        end = "" if found.end_scn is None else f" SCN {found.end_scn}"
-        print_notice(f"dropped: transaction {found.xid} of container {found.con_id}, {what}{end}")
-        missing = f"  missing from {', '.join(found.lacking)} until `redolake snapshot OWNER.TABLE --replace`"
-        print_lines(f"  {found.reason} ({found.by}, {found.at})", *((missing,) if found.lacking else ()), style="dim")
+    from redolake.steps.shared.status import dropped_lines
+
+    for line in dropped_lines(dropped):
+        print_notice(line)

@@ -6,51 +6,30 @@ import getpass
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
-from enum import StrEnum
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from redolake.cli.options import (
-    DIFFERS,
-    TRY_AGAIN,
     ConfigOption,
-    LogsOption,
     OutputOption,
     PipelineOption,
-    TablesArgument,
     check_table_names,
     chosen_pipeline,
-    logs_to_read,
 )
-from redolake.cli.output import NOT_DONE, Output, grid, print_progress, progress, show, show_lines
+from redolake.cli.output import Output, grid, print_progress, progress, show
+from redolake.operations import Verdict
 from redolake.values.amounts import duration, size
-from redolake.values.moment import FORMS, is_time
 from redolake.values.null_rule import nulled_text
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
-    from redolake.config import Pipeline
     from redolake.steps.follow import FollowOutcome
     from redolake.steps.run import RunOutcome
     from redolake.steps.snapshots.chunk_progress import SnapshotProgress
 
 T = TypeVar("T")
-
-
-class ShadowSchema(StrEnum):
-    historic = "historic"
-    current = "current"
-
-
-class BackfillTarget(StrEnum):
-    shadow = "shadow"
-    live = "live"
-    changes = "changes"
-    files = "files"
-    copy = "copy"
 
 
 def snapshot(
@@ -162,10 +141,10 @@ def run(
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN", "UTC"), rows) if rows else title)
         if any(t.state == "held" for t in result.tables):
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
         if not follow and result.outcome == "wait":
             print_progress(f"waiting for a log: {result.reason}")
-            raise typer.Exit(TRY_AGAIN)
+            raise typer.Exit(Verdict.LATER)
 
 
 def until_signalled(work: Callable[[Event], T]) -> T:
@@ -189,82 +168,4 @@ def until_signalled(work: Callable[[Event], T]) -> T:
             signal.signal(number, handler)
 
 
-def backfill(
-    start: Annotated[str, typer.Option("--from", "--from-scn", help=f"First commit of the range: {FORMS}.", metavar="MOMENT")],
-    end: Annotated[
-        str, typer.Option("--to", "--to-scn", help="End of the range, not included, in the same forms.", metavar="MOMENT")
-    ],
-    tables: TablesArgument = None,
-    pipeline: PipelineOption = None,
-    target: Annotated[
-        BackfillTarget,
-        typer.Option(
-            "--target",
-            help="Shadow tables; live tables, whose rows are read again; the changes, in Delta or in files; whole copies.",
-        ),
-    ] = BackfillTarget.shadow,
-    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
-    reason: Annotated[str, typer.Option(help="Stored with the commits; --target live --execute needs it.")] = "",
-    schema: Annotated[
-        ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
-    ] = ShadowSchema.historic,
-    from_logs: Annotated[
-        bool, typer.Option("--from-logs", help="Mine the range from archived logs again, in place of landed windows.")
-    ] = False,
-    logs: LogsOption = None,
-    folder: Annotated[
-        str, typer.Option("--folder", help="With --target files: where they are written, below the lake or `allowed_folders`.")
-    ] = "",
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Apply an old SCN range, from the landing or from archived logs, to shadow tables, or read the rows of live tables again
-    that it has touched.
-
-    Exits with 3 where some of these rows are not known, or a table stays as it is.
-    """
-    from redolake import steps
-
-    wanted, reads = tables or None, logs_to_read(from_logs, logs)
-    chosen: steps.BackfillTarget = target.value
-    connects = reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end)
-    with chosen_pipeline(output, pipeline, config, connects=connects) as selected:
-        has_logs = reads is not None
-        steps.refuse_unused(chosen, schema=schema.value, folder=folder, from_logs=has_logs, reason=reason)
-        if target is BackfillTarget.live:
-            named = {"reason": reason, "by": getpass.getuser(), "from_logs": reads}
-            backfill_here(selected, target, start, end, wanted, output, execute=execute, **named)
-            return
-        if target is BackfillTarget.copy:
-            backfill_here(selected, target, start, end, wanted, output, execute=execute)
-            return
-        with progress() as report:
-            result = steps.run_backfill(
-                selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads,
-                target=chosen, folder=folder, report=report,
-            )  # fmt: skip
-        prepared, recorded = result.prepared, result.recorded
-        if recorded is None:
-            show(output, prepared, lambda: f"{prepared.plan}\n{NOT_DONE}")
-            return
-        columns = ("table", "target", "inserted", "updated", "deleted", "not known", "filtered", "not read")
-        rows = [(t.table, t.target, *t.counts.values(), t.unknown, t.filtered, t.not_read) for t in recorded.tables]
-        title = "Shadow tables" if prepared.details is None else f"{prepared.details.start} to {prepared.details.end}"
-        show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
-
-
-def backfill_here(
-    selected: Pipeline, target: BackfillTarget, start: str, end: str, tables: list[str] | None, output: Output, **how: Any
-) -> None:
-    """Fill a range into live tables, or make whole copies; or show what that takes."""
-    from redolake import steps
-
-    step: Any = steps.backfill_live if target is BackfillTarget.live else steps.copy_tables
-    with progress() as report:
-        found = step(selected, start, end, tables, report=report, **how)
-    show_lines(output, found, done=how["execute"])
-    if target is BackfillTarget.live and not found.is_whole:
-        raise typer.Exit(DIFFERS)
-
-
-COMMANDS = (snapshot, run, backfill)
+COMMANDS = (snapshot, run)

@@ -43,6 +43,32 @@ def compile_ahead(output: OutputOption = Output.table) -> None:
 
 
 @app.command()
+def pack(
+    archive: Annotated[Path, typer.Argument(help="The archive to write.")] = Path("redolake-spark.tar.gz"),
+    python: Annotated[
+        Path | None, typer.Option(help="Path of Python on the cluster's hosts, of this one's minor version.")
+    ] = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Write an archive of what Spark's Python workers need, for a cluster whose hosts have no Redolake.
+
+    It holds the packages that are installed here, with the loops that `redolake spark compile` has kept. The hosts need Spark,
+    and Python at the path that the archive names.
+    """
+    from redolake.host.worker_archive import pack
+
+    with report_errors(output):
+        print_progress("packing, and trying what was packed ..")
+        found = pack(archive, python)
+        lines = [f"Packed {len(found.packages)} packages, {found.bytes / 1e6:,.0f} MB: {found.archive}"]
+        lines += [f"The hosts need Python {found.python_version.rpartition('.')[0]} at {found.python}.", "In pipelines.yml:"]
+        lines += ["  spark:", "    conf:", *(f"      {name}: {value}" for name, value in found.settings.items())]
+        lines += ["For a Connect server:"]
+        lines += ["  redolake spark serve " + " ".join(f"--conf {name}={value}" for name, value in found.settings.items())]
+        show(output, found, lambda: "\n".join(lines))
+
+
+@app.command()
 def serve(
     master: Annotated[str, typer.Option(help="Spark's master: local[2], spark://host:7077, yarn, ...")] = "local[2]",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",

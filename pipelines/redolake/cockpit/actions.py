@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redolake.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
-from redolake.operations import MENDS, Operation
+from redolake.operations import MENDS, OPERATIONS, Operation, Parameter
+from redolake.operations.recover import CHOICES, RESTORED
 from redolake.records.shown_facts import Choice
-from redolake.values.moment import FORMS
 
 PARTS = {
     "capture": "Capture",
@@ -21,14 +21,6 @@ PARTS = {
     "maintain": "Maintain",
     "recover": "Recover",
     "doctor": "Doctor",
-}
-# The choice of `<name>_recover`, by the name of the way to continue.
-FORM_CHOICES = {
-    "restore": "restored",
-    "connection": "restored",
-    "snapshot": "snapshot",
-    "gap": "gap",
-    "position": "position",
 }
 MOST_OPTIONS = 200
 
@@ -66,7 +58,6 @@ class ChoiceCard:
 
 def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
     name, options = overview.pipeline, list(tables)[:MOST_OPTIONS]
-    all_or_some = Field("tables", "Tables", [], "None chosen: all tables.", options=options)
     unread = Field("tables", "Tables", [], "None chosen: all tables that have no contents yet.", options=options)
     replace = Field("replace", "Read tables again that have contents", False)
     snapshot = Action("Snapshot", f"{name}_snapshot", fields=(unread, replace))
@@ -74,34 +65,57 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
     if not overview.tables and not overview.windows:
         return [snapshot, doctor]
     return [
-        Action("Verify now", f"{name}_verify", fields=(all_or_some,), costs=COMPARES),
-        Action("Backfill", f"{name}_backfill", fields=backfill_fields("", "", options)),
+        button("Verify now", name, "verify", fields=fields_of("verify", options, only=("tables",))),
+        button("Backfill", name, "backfill", fields=fields_of("backfill", options)),
         snapshot,
         doctor,
-        Action("Maintain", f"{name}_maintain", fields=(Field("dry_run", "Only show what would go", True),), costs=MAINTAIN),
+        Action("Maintain", f"{name}_maintain", fields=fields_of("prune", ()), costs=OPERATIONS["prune"].does),
     ]
 
 
-def backfill_fields(start: str, end: str, options: Sequence[str], source: str = "landed") -> tuple[Field, ...]:
-    return (
-        Field("from_scn", "From", start, f"Changes that committed from here on: {FORMS}.", required=True),
-        Field("to_scn", "To", end, "Changes that committed before this moment.", required=True),
-        Field("tables", "Tables", list(options), options=options),
-        Field("source", "Source", source, SOURCE, options=("landed", "logs")),
-        Field("dry_run", "Only show the plan", True),
+def fields_of(
+    command: str, tables: Sequence[str], given: Mapping[str, Any] | None = None, only: Sequence[str] = ()
+) -> tuple[Field, ...]:
+    """Return the fields of an operation's form, or some of them, with values that are given. Lists are for Airflow's form."""
+    operation, given = OPERATIONS[command], given or {}
+    found = [
+        field_of(one, tables, given.get(one.name)) for one in operation.parameters if one.name == "tables" or not one.several
+    ]
+    if operation.reason:
+        found.append(Field("reason", "Reason", "", operation.reason))
+    if not operation.looks:
+        found.append(Field("dry_run", "Only show what it would do", True))
+    return tuple(one for one in found if not only or one.name in only)
+
+
+def field_of(one: Parameter, tables: Sequence[str], given: Any) -> Field:
+    about: dict[str, Any] = {"help": one.option.help, "required": one.is_needed}
+    default = "" if one.is_needed else one.default
+    if one.name == "tables":
+        return Field(one.name, one.title, [], about["help"], options=tables)
+    if one.option.choices:
+        about["options"] = list(one.option.choices)
+    return Field(
+        one.name, one.title, default if given is None else given, kind="number" if one.type is int else "text", **about
     )
+
+
+def button(
+    label: str, pipeline: str, command: str, chosen: Mapping[str, Any] | None = None, fields: tuple[Field, ...] = ()
+) -> Action:
+    return Action(label, f"{pipeline}_{command}", chosen or {}, fields, OPERATIONS[command].does)
 
 
 def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> list[Action]:
     if window.landed_at is None and window.state == "planned":
         return []
-    fields = backfill_fields(str(window.start_scn), str(window.end_scn), list(tables)[:MOST_OPTIONS])
-    costs = "Fills shadow tables beside the live ones, from the landing; Oracle is not read."
-    return [Action("Backfill this range", f"{pipeline}_backfill", fields=fields, costs=costs)]
+    given = {"from_scn": str(window.start_scn), "to_scn": str(window.end_scn)}
+    fields = fields_of("backfill", list(tables)[:MOST_OPTIONS], given)
+    return [button("Backfill this range", pipeline, "backfill", fields=fields)]
 
 
 def table_actions(pipeline: str, table: TableLine) -> list[Action]:
-    chosen = {"tables": [table.name]}
+    chosen = {"tables": [table.table]}
     if not table.listed:
         return []
     repair = [mend("Repair", pipeline, MENDS["repair"], chosen)] if table.differs else []
@@ -109,7 +123,7 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
         found = [] if table.complete_to_scn is None else [mend("Resume", pipeline, MENDS["resume"], chosen)]
         return [*repair, *found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
     if table.state == "live":
-        return [*repair, Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
+        return [*repair, button("Verify", pipeline, "verify", chosen)]
     return []
 
 
@@ -117,7 +131,7 @@ def quarantine_actions(pipeline: str, table: TableLine) -> list[Action]:
     """Offer to list what is in quarantine, and to read it again. What nobody applies is chosen in the form."""
     if not table.quarantined_keys or not table.listed:
         return []
-    retry, tables = MENDS["quarantine retry"], {"tables": [table.name]}
+    retry, tables = MENDS["quarantine retry"], {"tables": [table.table]}
     return [
         mend("List", pipeline, retry, tables, dry_run=True),
         mend("Retry", pipeline, retry, tables),
@@ -136,12 +150,13 @@ def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str
     """Offer to close a declared gap that a table still lacks, and to read what committed in it beside the tables."""
     if not decision.is_open or decision.from_scn is None:
         return []
-    options = list(tables)[:MOST_OPTIONS]
-    fields = backfill_fields(str(decision.from_scn), str(decision.to_scn or ""), options, "logs")
-    beside = Action("Backfill this gap", f"{pipeline}_backfill", fields=fields, costs=FROM_LOGS)
-    closing = {"scn": decision.from_scn, "choice": "closing"}
-    close = Action("Close", f"{pipeline}_recover", {**closing, "choice": "close"}, (CLOSE_REASON,), CLOSE)
-    return [Action("What closing takes", f"{pipeline}_recover", closing, costs=CLOSING), close, beside]
+    given = {"from_scn": str(decision.from_scn), "to_scn": str(decision.to_scn or ""), "from_logs": True}
+    fields, gap = fields_of("backfill", list(tables)[:MOST_OPTIONS], given), {"scn": decision.from_scn}
+    return [
+        mend("What closing takes", pipeline, MENDS["close-gap"], gap, dry_run=True),
+        mend("Close", pipeline, MENDS["close-gap"], gap),
+        button("Backfill this gap", pipeline, "backfill", fields=fields),
+    ]
 
 
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
@@ -151,13 +166,6 @@ def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Act
 
 
 NOTHING_YET = "Changes nothing: the task's log says what it would do."
-CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
-CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."
-CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
-SOURCE = "The windows that have landed, or archived logs, read again."
-FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
-MAINTAIN = "Removes what `keep` in pipelines.yml need not keep, then rewrites tables with many small files."
-COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 
 
@@ -166,20 +174,21 @@ def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCar
     if recovery is None:
         return []
     if not recovery.choices:
-        show = Action("Show", f"{pipeline}_recover", {"choice": "show"})
+        show = button("Show", pipeline, "recover")
         return [ChoiceCard("show", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}", show)]
-    return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
+    return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in (*RESTORED, *CHOICES)]
 
 
 def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
-    chosen = FORM_CHOICES[choice.name]
+    chosen: dict[str, Any] = {"restored": True}
     fields: tuple[Field, ...] = ()
-    if chosen == "position":
-        fields = (Field("scn", "SCN", None, "The position from which capture goes on.", "number", required=True),)
-    if chosen in ("gap", "position"):
-        fields = (*fields, Field("reason", "Reason", "", "Stored with the decision.", required=True))
-    if chosen != "restored":
-        fields = (*fields, Field("confirm", "Confirm", "", f"This cannot be undone: write {pipeline} here.", required=True))
-    label = {"restored": "Check again", "snapshot": "Snapshot all", "gap": "Declare the gap"}.get(chosen, "Set the position")
-    action = Action(label, f"{pipeline}_recover", {"choice": chosen}, fields, f"Costs: {choice.costs}.")
+    if choice.name in CHOICES:
+        chosen = {"choice": choice.name, "dry_run": False}
+        of_it = {"position": ("scn", "reason"), "gap": ("reason",)}.get(choice.name, ())
+        confirm = Field("confirm", "Confirm", "", f"This cannot be undone: write {pipeline} here.", required=True)
+        fields = (*(replace(one, required=True) for one in fields_of("recover", (), only=of_it) if of_it), confirm)
+    label = {"snapshot": "Snapshot all", "gap": "Declare the gap", "position": "Set the position"}.get(
+        choice.name, "Check again"
+    )
+    action = Action(label, f"{pipeline}_recover", chosen, fields, f"Costs: {choice.costs}.")
     return ChoiceCard(choice.name, choice.what, choice.costs, choice.command, action)

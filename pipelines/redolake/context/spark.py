@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.errors import SparkLost
+from redolake.errors import RedolakeError, SparkLost
 from redolake.host.connect_token import url_of_connection
 from redolake.host.secrets import connection_variable
 
@@ -38,13 +38,8 @@ def stop_session(session: Any) -> None:
 @contextmanager
 def opened_spark(pipeline: Pipeline, given: Any = None) -> Iterator[Any]:
     """Yield the given session, or one that is opened here and stopped at the end."""
-    session = open_spark(pipeline) if given is None else given
-    try:
-        yield session
-    finally:
-        if given is None:
-            with suppress(SparkLost):  # the work is done, or the first error says why it is not
-                stop_session(session)
+    with spark_when_needed(pipeline, given) as spark:
+        yield spark.session()
 
 
 def remote_of(pipeline: Pipeline) -> str:
@@ -86,12 +81,36 @@ class Spark:
             stop_session(own)
 
 
+def damage_of_tables(pipeline: Pipeline, surprise: Exception) -> RedolakeError | None:
+    """Return the error of a file that Spark could not read, with the table that it is of; None for any other failure."""
+    from redolake.apply import epochs  # PySpark takes seconds
+    from redolake.apply.quarantine.log import damage_in
+    from redolake.apply.spark.lake_damage import damage_of_file, damaged_file, table_damage
+
+    text, what = str(surprise), "Spark cannot read a file"
+    file = damaged_file(surprise)
+    for table in (one.id for one in pipeline.tables):
+        if file and (older := pipeline.history_target(table)) is not None and f"{older}/" in text:
+            return epochs.damage_in(table, older)(file, what)
+        if file and f"{(path := pipeline.quarantine_path(table))}/" in text:
+            return damage_in(table, path)(file, what)
+        if f"{(path := pipeline.target(table))}/" in text and (found := table_damage(table, path, surprise)) is not None:
+            return found
+    return None if file is None else damage_of_file(file, what)
+
+
 @contextmanager
 def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] | None = None) -> Iterator[Spark]:
     """Yield the given session, or one that is opened when it is needed, by `opens` where that is given."""
     spark = Spark(pipeline, given, opens)
     try:
         yield spark
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        if (damage := damage_of_tables(pipeline, surprise)) is None:
+            raise
+        raise damage from None  # Java's stack
     finally:
         with suppress(SparkLost):  # the work is done, or the first error says why it is not
             spark.stop()

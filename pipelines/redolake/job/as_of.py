@@ -10,10 +10,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from redolake.apply.context import Report, silent
-from redolake.apply.delta.copy import copy_version
-from redolake.apply.delta.log import VersionToRead, read_log
-from redolake.apply.delta.owner import Owner, check_owner, damage_of
+from redolake.apply.lake_tables import open_table, read_log
+from redolake.apply.owner import Owner, check_owner, damage_of
 from redolake.apply.quarantine.log import copy_events, read_events
+from redolake.apply.table_log import VersionToRead
+from redolake.apply.target import Terms
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
@@ -55,7 +56,7 @@ def check_versions(versions: Sequence[VersionToRead]) -> None:
     """Raise NotReadableAsOf for a version that its table does not have any more, or that has other contents by now."""
     for one in versions:
         log = read_log(one.path, damage_of(one.app_id))
-        found = None if log is None else log.position_at(one.version, one.app_id)
+        found = None if log is None else log.position(one.app_id, one.version)
         if found is None or one.position not in (None, found):
             raise NotReadableAsOf(
                 f"version {one.version} of its Delta table, complete to SCN {one.complete_to}, is not kept any more",
@@ -82,14 +83,16 @@ def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, ob
     """Make the copy of a version, unless it is there. What a killed attempt has left is removed first."""
     assert one.copy is not None
     log = read_log(one.copy, damage_of(one.app_id, one.copy))
-    if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
+    if log is not None and log.position(one.app_id) is not None:
         return
     if log is not None:
         check_owner(log, Owner.of(one.app_id), one.table, one.copy)
         remove_copy(one.copy)
     check_versions([one])
     copy_list(spark, one)
-    copy_version(spark, one, metadata, is_whole=is_whole)
+    app_id = one.app_id + load_of(one)
+    table, terms = open_table(spark, one.copy, app_id), Terms(one.table, Owner.of(app_id))
+    table.copy(one, terms, metadata, is_whole=is_whole)
 
 
 @crash.writer
@@ -122,17 +125,17 @@ def quarantines_of(versions: Sequence[VersionToRead]) -> set[str]:
 
 def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[str, Wrong]:
     if one.copy is not None and one.copied_quarantine is not None:
-        return wrong_keys(read_events(spark, one.copied_quarantine, one.load, one.table), scn)
-    return (
-        {} if one.quarantine is None else wrong_as_of(read_events(spark, one.quarantine, one.load, one.table), scn, one.version)
-    )
+        return wrong_keys(read_events(spark, one.copied_quarantine, load_of(one), one.table), scn)
+    if one.quarantine is None:
+        return {}
+    return wrong_as_of(read_events(spark, one.quarantine, load_of(one), one.table), scn, one.version)
 
 
 def copy_list(spark: SparkSession, one: VersionToRead) -> None:
     """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
     if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
         return
-    copy_events(spark, one.quarantine, one.copied_quarantine, one.load, one.complete_to, one.version, one.table)
+    copy_events(spark, one.quarantine, one.copied_quarantine, load_of(one), one.complete_to, one.version, one.table)
 
 
 def check_result(spec: BatchSpec, result: object) -> None:
@@ -147,8 +150,15 @@ def check_result(spec: BatchSpec, result: object) -> None:
 
 
 def frame_of(spark: SparkSession, one: VersionToRead) -> DataFrame:
-    reader = spark.read.format("delta")
-    return reader.load(one.copy) if one.copy is not None else reader.option("versionAsOf", one.version).load(one.path)
+    if one.copy is not None:
+        return open_table(spark, one.copy, one.app_id).rows()
+    return open_table(spark, one.path, one.app_id).rows(one.version)
+
+
+def load_of(one: VersionToRead) -> str:
+    """Return what names the load whose contents the version has; empty where its log is gone."""
+    log = read_log(one.path, damage_of(one.app_id))
+    return "" if log is None else log.load(one.app_id, one.version)
 
 
 def write_as_parquet(frame: DataFrame, path: str) -> int:

@@ -15,8 +15,9 @@ from redolake.assemble.row_accounting import check_balance
 from redolake.job.damaged_files import check_carried
 from redolake.records.batches.carry import ParkedRows
 from redolake.records.batches.manifest import RowAccount
-from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.records.batches.spec import Course, Redo, TableTask
 from redolake.values.delivery import widest
+from redolake.values.scn import ScnRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +35,48 @@ class Assembly:
         return sum(balance.landed + balance.carried_in for balance in self.balances)
 
 
-def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
-    rests = [] if spec.dropped else find_resting(spark, spec.windows, spec.parked, captured)
-    carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
-    check_carried(spec, carry_in)
-    read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
+def assemble(spark: SparkSession, scns: ScnRange, redo: Redo, captured: Sequence[CapturedTable]) -> Assembly:
+    rests = [] if redo.dropped else find_resting(spark, redo.windows, redo.parked, captured)
+    carry_in = (*redo.carry_in, *(file for one in redo.parked if one not in rests for file in one.files))
+    check_carried(redo, carry_in)
+    read = assemble_batch(spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn)
     batch = with_resting(read, rests, captured)
-    return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
+    return Assembly(read, batch, rests, check_accounts(redo, batch, captured))
 
 
-def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedTable:
-    task, position = spec.tables[number], -1 if found is None else found
+def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRange) -> CapturedTable:
+    course, position = task.course, -1 if found is None else found
     return CapturedTable(
         number=number,
         id=task.table,
-        names=task.names,
-        object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
-        rows_have_rowids=all(version.organization != "index" for version in task.versions),
+        names=course.names,
+        object_ids=tuple(sorted({i for version in course.versions for i in version.object_ids})),
+        rows_have_rowids=all(version.organization != "index" for version in course.versions),
         position=position,
-        stop_scn=stop_scn(task, spec.scns),
-        ddl_scns=ddl_scns(task, spec.scns, position),
-        no_large_objects=leaves_out_objects(task),
-        plain_columns=plain_columns(task),
-        delivery=widest(task.deliveries),
+        stop_scn=stop_scn(task, scns),
+        ddl_scns=ddl_scns(task, scns, position),
+        no_large_objects=leaves_out_objects(course),
+        plain_columns=plain_columns(course),
+        delivery=widest(course.deliveries),
     )
 
 
-def plain_columns(task: TableTask) -> tuple[str, ...]:
-    names = {column.name for version in task.versions for column in version.columns if version.hides_rowids}
-    return tuple(sorted(names - {name for version in task.versions for name in version.large_columns}))
+def plain_columns(course: Course) -> tuple[str, ...]:
+    names = {column.name for version in course.versions for column in version.columns if version.hides_rowids}
+    return tuple(sorted(names - {name for version in course.versions for name in version.large_columns}))
 
 
-def leaves_out_objects(task: TableTask) -> bool:
+def leaves_out_objects(course: Course) -> bool:
     """Return whether columns are left out, and none of the others is one that redo of a large object can concern."""
-    left_out = any(version.left_out for version in task.versions)
-    return left_out and not any(version.has_large_objects for version in task.versions)
+    left_out = any(version.left_out for version in course.versions)
+    return left_out and not any(version.has_large_objects for version in course.versions)
 
 
-def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
+def check_accounts(redo: Redo, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
     """Return each table's row account. Raise InvariantBroken unless the rows of every table and every window add up."""
     balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
     for table, balance in zip(captured, balances, strict=True):
         check_balance(balance, table=table.id)
-    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
+    for name, account in batch.accounting.accounts(redo.windows, batch.input_counts).items():
         check_balance(account, window=name)
     return balances

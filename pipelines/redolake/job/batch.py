@@ -13,19 +13,19 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
-from redolake.apply.delta.create import create_shadow
-from redolake.apply.delta.nested import has_neighbours
-from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.create import create_shadow
+from redolake.apply.lake_tables import open_table
 from redolake.apply.spark.kept import let_go
 from redolake.apply.spark.session import plan_for_few_rows
+from redolake.apply.target import Target
 from redolake.assemble.transactions import BEFORE_POSITION
-from redolake.errors import LandingConflict
+from redolake.errors import LakeDamaged, LandingConflict
 from redolake.host import crash
 from redolake.job.assembly import Assembly, assemble, captured_table
 from redolake.job.carry_over import CarriedOver, carry_over
 from redolake.job.changes import write_changes
 from redolake.job.damaged_files import check_redo, hold_damaged, result_of_damage, with_damage_held
-from redolake.job.lake import LakeFiles, check_usable
+from redolake.job.lake import LakeFiles, check_usable, has_neighbours
 from redolake.job.tables import BatchTables
 from redolake.job.translation import translation
 from redolake.land.files import Files
@@ -59,21 +59,25 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
     started = time.monotonic()
     spec = with_quarantines(spec)
-    check_redo(spec)
+    check_redo(spec.redo)
     context = apply_context(spark, spec, report, may_commit)
     targets = open_targets(context, spec)
-    damage = {number: error for number, target in enumerate(targets) if (error := target.damage()) is not None}
+    damage = {number: error for number, target in enumerate(targets) if (error := damage_of_log(target)) is not None}
     positions = [None if number in damage else target.position for number, target in enumerate(targets)]
     spec = with_damage_held(hold_damaged(spec, damage), positions)
-    captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
+    captured = [
+        captured_table(task, number, position, spec.scns)
+        for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
+    ]
     sound = [number for number in range(len(targets)) if number not in damage]
-    has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
+    redo = spec.redo
+    has_few_rows = redo.rows is not None and redo.rows <= MOST_ROWS
     with plan_for_few_rows(spark) if has_few_rows else nullcontext():
-        assembly = assemble(spark, spec, captured)
+        assembly = assemble(spark, spec.scns, redo, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
-        log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(spec.windows), assemble_seconds)
+        log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(redo.windows), assemble_seconds)
         report(f"{assembly.rows} change rows assembled")
-        carried = carry_over(spark, spec, assembly.read, captured)
+        carried = carry_over(spark, spec.carry_out, redo, assembly.read, captured)
         applying = time.monotonic()
         tables = BatchTables(context, spec, targets, assembly)
         results = {number: result_of_damage(spec.tables[number], assembly.balances[number]) for number in damage}
@@ -87,26 +91,35 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
+def damage_of_log(table: Target) -> LakeDamaged | None:
+    """Return why the table cannot be read; None if it can, or is not there."""
+    try:
+        _ = table.position
+    except LakeDamaged as error:
+        return error
+    return None
+
+
 def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
-    check_redo(spec)
+    check_redo(spec.redo)
     assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
     let_go(assembly.read.changes)
     return batch_result(spec, assembly, tables, CarriedOver(), Counter())
 
 
 def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> ApplyContext:
-    translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
+    translated = translation(spec.redo.encoding, show_row_data=spec.show_row_data, single_quotes=spec.redo.single_quotes)
     usable = partial(check_usable, spec.lake)
     return ApplyContext(
-        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin,
+        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.redo.windows, usable, spec.origin,
         lease=spec.lease, has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
     )  # fmt: skip
 
 
-def open_targets(context: ApplyContext, spec: BatchSpec) -> list[DeltaTarget]:
-    """Return the Delta table of each task. A shadow table is created first."""
-    targets = [DeltaTarget(context.spark, task.target, task.app_id) for task in spec.tables]
+def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
+    """Return the table of each task. A shadow table is created first."""
+    targets = [open_table(context.spark, task.target, task.app_id) for task in spec.tables]
     for target, task in zip(targets, spec.tables, strict=True):
         create_shadow(context, target, task)
     return targets
@@ -133,7 +146,7 @@ def batch_result(
     carried: CarriedOver,
     moved: Counter[tuple[TableId, str, str, str]],
 ) -> BatchResult:
-    batch, rests = assembly.batch, assembly.rests
+    batch, rests, known = assembly.batch, assembly.rests, spec.redo.digests
     accounts = [table.balance for table in tables]
     earlier, by_window = Counter[TableId](), Counter[tuple[str, str, str]]()
     for (table, counted_as, term, window), rows in moved.items():
@@ -149,15 +162,15 @@ def batch_result(
         start=spec.start,
         end=spec.end,
         token=spec.token,
-        windows=tuple(window.name for window in spec.windows),
+        windows=tuple(window.name for window in spec.redo.windows),
         tables=tables,
         open_transactions=join_transactions((*carried.open_transactions, *(one.part for one in rests))),
         carry_files=carried.files,
         parked=(*rests, *carried.parked),
-        digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
+        digests={**{f: known[f] for one in rests for f in one.files if f in known}, **carried.digests},
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
-        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied, by_window),
+        accounts=batch.accounting.accounts(spec.redo.windows, batch.input_counts, applied, by_window),
         read_to=batch.input_counts.read_to,
     )
 

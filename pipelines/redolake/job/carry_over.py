@@ -24,7 +24,7 @@ from redolake.host.secrets import RowsKey
 from redolake.land.files import Files
 from redolake.land.parquet import write_parquet
 from redolake.records.batches.carry import OpenTransaction, ParkedRows, join_transactions
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import Redo
 from redolake.records.file_digest import Digests, FileDigest
 from redolake.values.landed_schema import CARRIED_SCHEMA
 
@@ -40,7 +40,9 @@ class CarriedOver:
     digests: Digests = field(default_factory=dict)
 
 
-def carry_over(spark: SparkSession, spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> CarriedOver:
+def carry_over(
+    spark: SparkSession, carry_out: str, redo: Redo, batch: AssembledBatch, captured: Sequence[CapturedTable]
+) -> CarriedOver:
     """Write the rows of open transactions that the batch has read to a new folder, those of each large one by themselves.
 
     Each attempt has a folder of its own, so that a late attempt cannot change files that a manifest lists. With parallel DML
@@ -49,10 +51,10 @@ def carry_over(spark: SparkSession, spec: BatchSpec, batch: AssembledBatch, capt
     rows = sum(batch.accounting.count(table.number, CARRIED_OUT) for table in captured)
     if not rows:
         return CarriedOver()
-    parallel, folder = batch.input_counts.parallel_rows > 0, f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
+    parallel, folder = batch.input_counts.parallel_rows > 0, f"{carry_out.rstrip('/')}/{uuid.uuid4().hex}"
     large = {} if parallel else to_park(batch.changes, captured, rows)
     carried = rows_to_carry(batch.changes, batch.rows, parallel)
-    key = newest_key(spec)
+    key = newest_key(redo)
     files, listed, parked = dict[str, FileDigest](), tuple[OpenTransaction, ...](), list[ParkedRows]()
     if rows > sum(sum(tables.values()) for tables in large.values()):
         files = write_carried(carried.filter(~is_one_of(large)) if large else carried, folder, key)
@@ -97,9 +99,8 @@ def write_part(batches: Iterable[pa.RecordBatch], folder: str, key: RowsKey) -> 
     return {"name": written.name, "bytes": written.digest.bytes, "sha256": written.digest.sha256}
 
 
-def newest_key(spec: BatchSpec) -> RowsKey | None:
+def newest_key(redo: Redo) -> RowsKey | None:
     """Return the key of the newest file of a batch that is encrypted: what was encrypted once stays so."""
-    carried = (*spec.carry_in, *(file for one in spec.parked for file in one.files))
-    files = (*carried, *(file for window in sorted(spec.windows, key=attrgetter("end")) for file in window.files))
+    files = (*redo.carried, *(file for window in sorted(redo.windows, key=attrgetter("end")) for file in window.files))
     newest = next(filter(is_encrypted, reversed(files)), None)
     return None if newest is None else RowsKey(*key_of(newest))

@@ -21,8 +21,8 @@ from redolake.records.batches.spec import BatchSpec, TableTask
 
 def write_changes(context: ApplyContext, spec: BatchSpec) -> tuple[Assembly, tuple[TableResult, ...]]:
     """Write the changes of each table that has none yet, and return the results. An error leaves a table without any."""
-    captured = [captured_table(spec, number, position_before(task, spec)) for number, task in enumerate(spec.tables)]
-    assembly, results = assemble(context.spark, spec, captured), list[TableResult]()
+    captured = [captured_table(task, number, position_before(task, spec), spec.scns) for number, task in enumerate(spec.tables)]
+    assembly, results = assemble(context.spark, spec.scns, spec.redo, captured), list[TableResult]()
     for number, task in enumerate(spec.tables):
         results.append(write_or_hold(context, spec, assembly, number))
         done = results[-1]
@@ -48,7 +48,7 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        failed = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
+        failed = held_error(task.table, task.target, surprise, task.course.latest.mapping)
         return replace(result, state="held", complete_to=spec.start - 1, error=failed)
     apart = {"filtered": written.filtered, "quarantined": written.unread}
     balance = replace(result.balance, applied=result.balance.applied - sum(apart.values()), **apart)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.delta.history import cure_of
+from redolake.apply.epochs import cure_of
 from redolake.apply.spark.failures import check_session, check_version
 from redolake.apply.spark.holds import mapping_failure
 from redolake.apply.spark.lake_damage import damaged_file

@@ -11,10 +11,12 @@ from redolake.errors import ConfigurationError, Finding
 from redolake.host.connect_token import TOKEN, is_loopback
 from redolake.host.runtime import environment, spark_jars
 from redolake.host.secrets import NEW_KEY, weakness_of
+from redolake.host.spark_settings import WORKERS_PYTHON
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 ON_S3 = "s3://"
 ADDRESS, TOKEN_SETTING = "spark.connect.grpc.binding.address", "spark.connect.authenticate.token"
+OF_ANOTHER = ("MASTER", "SPARK_DAEMON_MEMORY")  # of this host's master or worker: Spark takes them for --master and --memory
 TOKEN_OF_SPARK = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # where the server finds it without a setting, which others could list
 
 
@@ -48,12 +50,22 @@ def server_token(host: str, conf: list[str], environ: Mapping[str, str]) -> str:
     return token
 
 
+def workers_python(conf: list[str]) -> str | None:
+    """Return the Python of the workers that `conf` names. They work in a folder of their session, below that of the executor,
+    into which `spark.archives` is unpacked (seen with 4.2.0)."""
+    named = dict(one.split("=", 1) for one in conf).get(WORKERS_PYTHON)
+    return named.replace("./", "../", 1) if named and named.startswith("./") else named
+
+
 def serve(master: str, host: str, port: int, memory: str, on_s3: bool, conf: list[str]) -> NoReturn:
     """Become the server. Raises ConfigurationError without Java or jars, and as `server_token` does."""
     token = server_token(host, conf, os.environ)
     command = server_command(master, host, port, memory, on_s3, conf)
     env = environment()
     env.pop(TOKEN, None)
+    env["PYSPARK_PYTHON"] = workers_python(conf) or env["PYSPARK_PYTHON"]
+    for name in OF_ANOTHER:
+        env.pop(name, None)
     if token:
         env[TOKEN_OF_SPARK] = token
     if not master.startswith("local"):

@@ -16,7 +16,7 @@ from redolake.errors import LakeDamaged, LandingDamaged
 from redolake.land.cures import mine_again, run_again, snapshot_again
 from redolake.land.files import check_file
 from redolake.records.batches.manifest import RowAccount, TableResult
-from redolake.records.batches.spec import BatchSpec, HoldAt, TableTask
+from redolake.records.batches.spec import BatchSpec, HoldAt, Redo, TableTask
 from redolake.records.file_digest import Digests
 from redolake.records.jobs import Spec
 
@@ -30,18 +30,18 @@ def check_files(cures: Mapping[str, str], digests: Digests) -> None:
             pass
 
 
-def cures_of_redo(spec: BatchSpec) -> dict[str, str]:
-    return {file: mine_again(window.name) for window in spec.windows for file in window.files}
+def cures_of_redo(redo: Redo) -> dict[str, str]:
+    return {file: mine_again(window.name) for window in redo.windows for file in window.files}
 
 
-def check_redo(spec: BatchSpec) -> None:
+def check_redo(redo: Redo) -> None:
     """Raise LandingDamaged if a file of redo is damaged, which all tables need."""
-    check_files(cures_of_redo(spec), spec.digests)
+    check_files(cures_of_redo(redo), redo.digests)
 
 
-def check_carried(spec: BatchSpec, files: Iterable[str]) -> None:
+def check_carried(redo: Redo, files: Iterable[str]) -> None:
     """Raise LandingDamaged if a file with rows of open transactions is damaged."""
-    check_files(dict.fromkeys(files, run_again()), spec.digests)
+    check_files(dict.fromkeys(files, run_again()), redo.digests)
 
 
 def hold_damaged(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpec:
@@ -61,16 +61,16 @@ def result_of_damage(task: TableTask, balance: RowAccount) -> TableResult:
 def with_damage_held(spec: BatchSpec, positions: Sequence[int | None]) -> BatchSpec:
     """Return the spec in which each table is held before a damaged file of its own: rows that were read again after the
     table's position."""
-    tables = (hold_before_damage(spec, task, position) for task, position in zip(spec.tables, positions, strict=True))
+    tables = (hold_before_damage(spec.redo, task, position) for task, position in zip(spec.tables, positions, strict=True))
     return replace(spec, tables=tuple(tables))
 
 
-def hold_before_damage(spec: BatchSpec, task: TableTask, position: int | None) -> TableTask:
-    for at_scn, files in sorted(own_files(spec, task, -1 if position is None else position)):
+def hold_before_damage(redo: Redo, task: TableTask, position: int | None) -> TableTask:
+    for at_scn, files in sorted(own_files(redo, task, -1 if position is None else position)):
         if task.hold is not None and task.hold.at_scn <= at_scn:
             break
         try:
-            check_files(dict.fromkeys(files, snapshot_again(task.table)), spec.digests)
+            check_files(dict.fromkeys(files, snapshot_again(task.table)), redo.digests)
         except LandingDamaged as error:
             damaged = LandingDamaged(error.what, cure=error.cure, path=error.where["path"], table=task.table)
             return replace(task, hold=HoldAt(at_scn, damaged.as_dict()))
@@ -84,19 +84,18 @@ def check_landed_file(spec: Spec, surprise: Exception) -> None:
     if file is None or not isinstance(spec, BatchSpec):
         return
     name = file.rpartition("/")[2]
-    cures = cures_of_redo(spec)
-    cures |= dict.fromkeys((*spec.carry_in, *(carried for one in spec.parked for carried in one.files)), run_again())
+    cures = cures_of_redo(spec.redo) | dict.fromkeys(spec.redo.carried, run_again())
     for path, cure in cures.items():
         if path.endswith(f"/{name}"):
             raise LandingDamaged("Spark could not read the file", cure=cure, path=path) from None
 
 
-def own_files(spec: BatchSpec, task: TableTask, position: int) -> Iterator[tuple[int, Sequence[str]]]:
+def own_files(redo: Redo, task: TableTask, position: int) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the files of one table that it may still need, each with the first SCN of the changes that need it."""
-    for window in spec.windows:
+    for window in redo.windows:
         for one in window.reread:
             if one.table == task.table and window.end - 1 > position:
                 yield window.start, [file for file in (one.path, one.before) if file is not None]
-    for whole in task.whole:
+    for whole in task.course.whole:
         if whole.scn > position:
             yield min(whole.ddl), [whole.path]

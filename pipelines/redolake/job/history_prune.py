@@ -7,14 +7,13 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import MayCommit, allow
-from redolake.apply.delta.history import DeltaHistory
-from redolake.apply.delta.history_cut import HistoryCut, cut_history, find_cut
-from redolake.apply.delta.table import DeltaTable
+from redolake.apply.history_cut import HistoryCut, cut_history, find_cut
+from redolake.apply.lake_tables import open_history, open_table
 from redolake.values.table import TableId
 
 
 def older_history(spark: SparkSession, path: str, limit: datetime) -> HistoryCut | None:
-    return find_cut(DeltaHistory(spark, path, ""), limit)
+    return find_cut(open_history(spark, path, ""), limit)
 
 
 def shorten_history(
@@ -28,10 +27,10 @@ def shorten_history(
     least_share: float = 0.0,
 ) -> HistoryCut | None:
     """Remove what is older, where that is at least such a share of all rows. Return what was removed."""
-    history = DeltaHistory(spark, path, "")
+    history = open_history(spark, path, "")
     cut = find_cut(history, limit)
     if cut is None or cut.older < least_share * cut.rows:
         return None
     says = {"pipeline": pipeline, "history_begins": cut.scn}
-    cut_history(history, DeltaTable(spark, target, ""), cut, says, table, may_commit)
+    cut_history(history, open_table(spark, target, ""), cut, says, table, may_commit)
     return cut

@@ -8,14 +8,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.context import ApplyContext, MayCommit, Report
-from redolake.apply.delta.history import DeltaHistory, newest_epoch
-from redolake.apply.delta.history_rebuilt import add_rebuilt
-from redolake.apply.delta.log import load_in
-from redolake.apply.delta.own_columns import live
-from redolake.apply.delta.schema import COLUMN_ID, KEY_PLACE
-from redolake.apply.delta.table import DeltaTable
+from redolake.apply.epochs import newest_epoch
+from redolake.apply.lake_tables import open_history, open_table
+from redolake.apply.own_columns import live
+from redolake.apply.set_back import check_not_passed
+from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
+from redolake.apply.target import Target
 from redolake.apply.verify.history import folded_differences
-from redolake.errors import Terminal, Transient
+from redolake.errors import Terminal
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import BatchSpec, TableTask
@@ -32,21 +32,21 @@ class Rebuilt:
 
 def goes_back_to(spark: SparkSession, path: str, base_id: str) -> int | None:
     """Return the SCN at which the history's newest epoch begins; None where there is no history."""
-    history = DeltaHistory(spark, path, base_id)
+    history = open_history(spark, path, base_id)
     epoch = newest_epoch(history.log)
     if epoch is None:
         return None
-    begins = history.rows.filter((F.col("_op") == "begin") & (F.col("_epoch") == epoch.number))
+    begins = history.rows().filter((F.col("_op") == "begin") & (F.col("_epoch") == epoch.number))
     found = begins.agg(F.min("_commit_scn")).collect()[0][0]
     return None if found is None else int(found)
 
 
 def says_the_same(spark: SparkSession, path: str, target: str, base_id: str, options: TargetOptions, scn: int) -> bool:
     """Return whether the history is right at an SCN at which the table is complete."""
-    table, history = DeltaTable(spark, target, base_id), DeltaHistory(spark, path, base_id)
+    table, history = open_table(spark, target, base_id), open_history(spark, path, base_id)
     places = [field.metadata for field in table.schema.fields if KEY_PLACE in field.metadata]
     key = [found[COLUMN_ID] for found in sorted(places, key=lambda found: int(found[KEY_PLACE]))]
-    return folded_differences(spark, history, live(table.rows, options), key, scn).is_equal
+    return folded_differences(spark, history, live(table.rows(), options), key, scn).is_equal
 
 
 def join_history(
@@ -56,9 +56,9 @@ def join_history(
     was `load` when the copy was made. Raise Terminal, with nothing written, where it does not end with the table's rows."""
     check_lake(spec.lake)
     (task,) = spec.tables
-    table, made = DeltaTable(spark, target, task.app_id), DeltaHistory(spark, str(task.history), task.app_id)
+    table, made = open_table(spark, target, task.app_id), open_history(spark, str(task.history), task.app_id)
     check_same(table, task, load, spec.end - 1)
-    found = folded_differences(spark, made, live(table.rows, task.options), task.versions[-1].key, spec.end - 1)
+    found = folded_differences(spark, made, live(table.rows(), task.options), task.course.latest.key, spec.end - 1)
     if not found.is_equal:
         raise Terminal(
             f"by the redo, the table would have other rows: {found.missing_rows} rows missing, {found.extra_rows} extra. "
@@ -67,22 +67,15 @@ def join_history(
             table=task.table,
         )
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, TRANSLATION, may_commit, report, origin=spec.origin)
-    own = DeltaHistory(spark, path, task.app_id)
-    changes = made.rows.filter(F.col("_image").isNotNull() & (F.col("_op") != "load")).count()
-    return Rebuilt(add_rebuilt(context, own, table, task, made), changes)
+    own = open_history(spark, path, task.app_id)
+    changes = made.rows().filter(F.col("_image").isNotNull() & (F.col("_op") != "load")).count()
+    return Rebuilt(own.add(context, table, task, made), changes)
 
 
-def check_same(table: DeltaTable, task: TableTask, load: str, scn: int) -> None:
+def check_same(table: Target, task: TableTask, load: str, scn: int) -> None:
     """Raise Transient where the live table has gone on, and Terminal where it was loaded again."""
-    if load_in(table.app_id) != load:
+    if table.load != load:
         raise Terminal(
             "the table was loaded again meanwhile", cure="run it again, from an SCN after that load", table=task.table
         )
-    passed = max((found for found in (table.position, table.filled_to) if found is not None), default=0)
-    if passed > scn:
-        raise Transient(
-            f"the Delta table has commits up to SCN {passed}, and the ledger knows those up to SCN {scn}: a batch has ended "
-            "before it was recorded",
-            cure="let apply run once, then run it again",
-            table=task.table,
-        )
+    check_not_passed(table, task.table, scn)

@@ -7,12 +7,13 @@ no mark, gets one as well.
 from __future__ import annotations
 
 import uuid
+from pathlib import PurePosixPath
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.apply.spark.troubles import storage_error
 from redolake.errors import LakeDamaged, LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
 from redolake.host import crash
-from redolake.host.filesystem import code_of, storage_errors
+from redolake.host.filesystem import code_of, open_filesystem, storage_errors
 from redolake.land.cures import found_again
 from redolake.land.files import Files
 from redolake.records.lakes import LakeMark, LakePlace
@@ -125,6 +126,23 @@ def has_log(target: str) -> bool:
         return read_log(target) is not None
     except LakeDamaged:
         return True
+
+
+def has_neighbours(lake: str, mark: str) -> bool:
+    """Return whether another pipeline has left its mark in the lake, or in a folder above; `mark` is the file of this one. A
+    lake that is inside of this one finds the mark of this one."""
+    filesystem, root = open_filesystem(lake)
+    folder, own = mark.rpartition("/")[0], f"{root.rstrip('/')}/{mark}"
+    for place in (PurePosixPath(root), *PurePosixPath(root).parents):
+        try:
+            found = filesystem.ls(f"{place}/{folder}", detail=False) if place.name else []
+        except OSError:  # there is none, or it is not ours to list
+            continue
+        except storage_errors():
+            continue
+        if any(name.endswith(".json") and name != own for name in found):
+            return True
+    return False
 
 
 def empty_mark(place: LakePlace) -> str:

@@ -10,17 +10,17 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import MayCommit, Report, allow, silent
-from redolake.apply.delta.history import damage_in
-from redolake.apply.delta.log import read_log
-from redolake.apply.delta.maintain import has_small_files, rewrite_small_files, set_retention, size_of, vacuum
-from redolake.apply.delta.nested import check_not_nested
+from redolake.apply.lake_tables import check_not_nested, open_history, open_table
+from redolake.apply.owner import Owner
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.lake_damage import log_damage
 from redolake.apply.spark.thrown import failure_text
+from redolake.apply.table_log import app_id_of
+from redolake.apply.target import Terms
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
 from redolake.host.progress import Progress
 from redolake.job.history_prune import shorten_history
+from redolake.job.lake import check_lake
 from redolake.land.files import Files
 from redolake.records.codec import to_file
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
@@ -64,24 +64,19 @@ def maintain_or_explain(
 
 def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, may_commit: MayCommit) -> MaintainedTable:
     """Rewrite the table's small files if there are many, and remove those of old versions."""
-    damage = partial(log_damage, task.table) if task.of is None else damage_in(task.table, task.target)
-    known = read_log(task.target, damage)
-    if known is None:
+    app_id = app_id_of(spec.pipeline, task.table, 0)
+    table = (open_table if task.of is None else open_history)(spark, task.target, app_id)
+    if table.log is None:
         return MaintainedTable(task.table, error="no Delta table is there")
+    table.log.txns()  # reads each commit: Spark's error for a damaged one has no cure
     check_not_nested(task.target, task.table)
     if task.of is not None and spec.history_from is not None:
         limit = datetime.fromisoformat(spec.history_from)
         shorten_history(spark, task.target, task.of, limit, spec.pipeline, task.table, may_commit, LEAST_SHARE)
-    files, size = size_of(spark, task.target)
-    is_due = has_small_files(files, size, spec.files, spec.file_bytes)
-    if is_due:
-        rewrite_small_files(spark, task.target)
-    if spec.history_hours is not None:
-        may_commit()
-        set_retention(spark, task.target, known, spec.history_hours, task.own_properties)
-        may_commit()
-        vacuum(spark, task.target)
-    after = size_of(spark, task.target)[0] if is_due else files
+        table.refresh()
+    owner = Owner.of(app_id if task.of is None else f"{app_id}/history/0")
+    terms = Terms(task.table, owner, may_commit, partial(check_lake, spec.lake), any_rows=True)
+    files, after, is_due = table.maintain(spec, task, terms)
     log.info("%s: %s files, %s before", task.table, after, files)
     return MaintainedTable(task.table, files, after, is_due)
 

@@ -9,11 +9,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.log import VersionToRead, load_in, read_log
-from redolake.apply.delta.owner import damage_of, table_in
-from redolake.apply.quarantine.log import Events, add_events, damage_in, events_frame, keys_of, read_events
+from redolake.apply.lake_tables import read_log
+from redolake.apply.owner import damage_of, table_in
+from redolake.apply.quarantine.log import Events, add_events, events_frame, is_there, keys_of, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
+from redolake.apply.table_log import VersionToRead
 from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from redolake.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
 from redolake.values.table import TableId
@@ -31,12 +32,12 @@ def read_own_events(spark: SparkSession, path: str, target: str, app_id: str) ->
 def load_of(target: str, app_id: str) -> str:
     """Return what names the load whose contents the table has."""
     log = read_log(target, damage_of(app_id))
-    return "" if log is None else load_in(log.current_id(app_id))
+    return "" if log is None else log.load(app_id)
 
 
 def read_changes(spark: SparkSession, path: str, target: str, app_id: str, wrong: Mapping[str, Wrong]) -> list[dict[str, Any]]:
     """Return the changes of the keys that are wrong, as rows of the quarantine, in the order of their commits."""
-    if not wrong or read_log(path, damage_in(table_in(app_id), path)) is None:
+    if not wrong or not is_there(path, table_in(app_id)):
         return []
     load = load_of(target, app_id)
     rows = events_frame(spark, path).filter((F.col("load") == load) & F.col("event").isin(*PUT_ASIDE)).collect()

@@ -9,11 +9,11 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from redolake.apply.context import Report
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.log import REPAIRS, VersionToRead, base_of, read_log
-from redolake.apply.delta.owner import Owner, damage_of
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import open_table, read_log
+from redolake.apply.owner import Owner, damage_of
+from redolake.apply.set_back import last_change
+from redolake.apply.table_log import REPAIRS, VersionToRead, base_of
+from redolake.apply.target import Tag, Terms
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
 from redolake.job.as_of import bring_on, make_copy
 from redolake.job.lake import check_lake
@@ -27,7 +27,7 @@ def position_of_copy(path: str, app_id: str) -> int | None:
     log = read_log(path, damage_of(app_id, path))
     if log is None:
         return None
-    position = log.last_txn(log.current_id(app_id))
+    position = log.position(app_id)
     for version, _ in [] if position is None else log.foreign_writes(base_of(app_id))[:1]:
         raise TableSetBack(
             f"another writer has changed rows in version {version} of the copy",
@@ -48,10 +48,10 @@ def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> No
     """Apply what has landed since to whole copies, so that all are at the batch's end, also those of which nothing changed."""
     bring_on(spark, spec, report)
     for task in spec.tables:
-        copy = DeltaTable(spark, task.target, task.app_id)
+        copy = open_table(spark, task.target, task.app_id)
         if copy.position is not None and copy.position < spec.end - 1:
             tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
-            with commit(copy, Terms(task.table, Owner.of(task.app_id, spec.origin)), tag, "copy's position") as writer:
+            with copy.commit(Terms(task.table, Owner.of(task.app_id, spec.origin)), tag, "copy's position") as writer:
                 writer.append(spark.createDataFrame([], copy.schema))
 
 
@@ -79,7 +79,7 @@ def swap_rows(
     `origin` is where the landing began.
 
     Raise Terminal unless both are complete to the same SCN, and SchemaConflict where they have other columns."""
-    live, other = DeltaTable(spark, one.path, one.app_id), DeltaTable(spark, str(one.copy), one.app_id)
+    live, other = open_table(spark, one.path, one.app_id), open_table(spark, str(one.copy), one.app_id)
     if live.log is None or live.columns != other.columns:
         raise SchemaConflict(
             "the copy has other columns than the table, or the table is missing",
@@ -87,17 +87,16 @@ def swap_rows(
             table=one.table,
             path=other.path,
         )
-    passed = max((scn for scn in (live.position, live.filled_to) if scn is not None), default=0)
-    if passed > one.complete_to:
+    if (reached := last_change(live)) > one.complete_to:
         raise Terminal(
-            f"the table has commits up to SCN {passed}, and the copy is complete to SCN {one.complete_to}: it would get older",
+            f"the table has commits up to SCN {reached}, and the copy is complete to SCN {one.complete_to}: it would get older",
             cure="run it again, which brings the copy to the table's position",
             table=one.table,
         )
     tag = Tag(f"{live.app_id}{REPAIRS}", number, metadata)
     owner, covers = Owner.of(one.app_id, origin), live.version  # what others have changed until now is to be replaced
     terms = Terms(one.table, owner, may_commit, partial(check_lake, lake), covers=covers)
-    with commit(live, terms, tag, "swap") as writer:
-        writer.replace(other.rows)
+    with live.commit(terms, tag, "swap") as writer:
+        writer.replace(other.rows())
     assert live.version is not None
     return live.version

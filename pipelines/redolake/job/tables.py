@@ -13,10 +13,11 @@ from functools import partial
 
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery.prepared import CommittedChanges
-from redolake.apply.delta.history import DeltaHistory
-from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.epochs import state_of
+from redolake.apply.lake_tables import open_history
 from redolake.apply.small_tables import Prepared, SmallTables, small_table
 from redolake.apply.table import apply_table
+from redolake.apply.target import Target
 from redolake.assemble.transactions import APPLIED
 from redolake.errors import LakeDamaged
 from redolake.host.progress import Progress
@@ -31,22 +32,22 @@ log = logging.getLogger(__name__)
 FEW_ROWS, SMALL_BYTES = 5_000, 4 << 20
 
 
-def is_small(table: DeltaTarget, task: TableTask, balance: RowAccount) -> bool:
+def is_small(table: Target, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
     Rows that were read again may be many, even if the redo has few changes."""
-    if task.whole or not is_in_redo(task.deliveries):
+    if task.course.whole or not is_in_redo(task.course.deliveries):
         return False
-    happens = balance.applied or task.ddl or task.reshape
+    happens = balance.applied or task.course.ddl or task.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchTables:
-    """The tables of a batch: the tasks of `spec`, and `targets`, the Delta table of each task. Tables are named by number."""
+    """The tables of a batch: the tasks of `spec`, and `targets`, the table of each task. Tables are named by number."""
 
     context: ApplyContext
     spec: BatchSpec
-    targets: Sequence[DeltaTarget]
+    targets: Sequence[Target]
     assembly: Assembly
 
     def is_small(self, number: int) -> bool:
@@ -96,7 +97,7 @@ class BatchTables:
     def _apply_one(self, number: int, prepared: Prepared | None) -> TableResult:
         context, task, started = self.context, self.spec.tables[number], time.monotonic()
         changes, balance = partial(self._changes, number), self.assembly.balances[number]
-        history = None if task.history is None else DeltaHistory(context.spark, task.history, task.app_id)
+        history = None if task.history is None else open_history(context.spark, task.history, task.app_id)
         result = apply_table(context, self.targets[number], task, changes, balance, prepared, history)
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
@@ -104,7 +105,7 @@ class BatchTables:
         result = replace(result, seconds=seconds)
         if history is not None:
             with suppress(LakeDamaged):  # it holds the table
-                result = replace(result, history=history.state())
+                result = replace(result, history=state_of(history.log))
         rows, reached = result.short_text, result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result

@@ -11,8 +11,8 @@ from redolake.values.table import TableId
 
 def mine_again(window: str) -> str:
     return (
-        f"`redolake remine {window} --replace` mines the window again where its archived logs are still there, and run again; "
-        "else restore the logs or the file first"
+        f"`redolake remine {window} --replace --execute` mines the window again where its archived logs are still there, and "
+        "run again; else restore the logs or the file first"
     )
 
 

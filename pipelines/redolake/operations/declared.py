@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from inspect import Parameter as Argument
 from inspect import getdoc, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -47,7 +48,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of an operation: its type is one of `str`, `int` and `bool`, or a list of tables or keys."""
+    """An argument of an operation: its type is one of `str`, `int`, `bool` and Moment, or a list of tables, keys or texts."""
 
     name: str
     type: Any
@@ -58,10 +59,29 @@ class Parameter:
     def title(self) -> str:
         return self.option.title or self.name.replace("_", " ").capitalize()
 
+    @property
+    def is_needed(self) -> bool:
+        return self.default is Argument.empty
+
+    @property
+    def several(self) -> bool:
+        return self.type in (Keys, Texts)
+
+
+class Moment(str):
+    """An SCN, a time, `first`, `now`, or the name of a window (values/moment.py)."""
+
 
 Keys = Sequence[Mapping[str, str]]
+Texts = Sequence[str]
 Table = Annotated[str, Option("OWNER.TABLE.", positional=True)]
-Tables = Annotated[list[str], Option("OWNER.TABLE ...", positional=True)]
+Tables = Annotated[Texts, Option("OWNER.TABLE ...", positional=True)]
+AnyTables = Annotated[Texts, Option("OWNER.TABLE ...; default: all tables.", positional=True)]
+FromLogs = Annotated[bool, Option("Mine archived logs again, in place of windows that have landed or would have to.")]
+Logs = Annotated[
+    Texts,
+    Option("A log, or a folder of them below `allowed_folders`, that the database can read. Default: V$ARCHIVED_LOG."),
+]
 OfKeys = Annotated[
     Keys, Option("Only the rows with these keys, e.g. ID=42. Default: all that are known to be wrong.", "Keys", "key")
 ]
@@ -71,7 +91,8 @@ OfKeys = Annotated[
 class Work:
     """What an operation works with, and for whom. Without `execute` it changes nothing and says what it would do; `shown` is
     then what identifies that (Outcome.shown), and an operation that is given it does nothing else. `opens` opens Spark where
-    the pipeline's own settings do not say how."""
+    the pipeline's own settings do not say how. Where the work goes on `apart`, in tasks of their own, an operation ends with
+    what is left for them (Outcome.rest)."""
 
     pipeline: Pipeline
     execute: bool
@@ -81,36 +102,45 @@ class Work:
     source: ConnectParams | None = None
     opens: Callable[[], Any] | None = None
     shown: Any = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What an operation did, or would do: `result` for programs, `lines` for people. `shown` identifies what the lines are
-    about, as plain JSON."""
+    about, as plain JSON. `is_all` says that --execute would do nothing else."""
 
     result: Any
     lines: tuple[str, ...]
     verdict: Verdict = Verdict.DONE
     shown: Any = None
+    rest: Any = None
+    is_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`command` are the words after `redolake`; `reason` says where the reason is stored. An operation that is `at_once` loses
-    nothing, and its command does it without `--execute`. One that is `final` cannot be undone; with a parameter's name, only
-    where that is chosen."""
+    """`command` are the words after `redolake`; `reason` says where the reason is stored, and is empty where none is asked for.
+    One that `looks` changes nothing, so it has neither. One that is `at_once` loses nothing, and its command does it without
+    `--execute`. One that is `final` cannot be undone; with a parameter's name, only where that is chosen. `connects` says
+    whether it asks the source, or with what is chosen it does. `record` ends what went on apart (Work.apart)."""
 
     command: str
     act: Callable[..., Outcome]
     help: str
     reason: str
-    connects: bool
+    connects: bool | Callable[[Mapping[str, Any]], bool]
+    looks: bool
     at_once: bool
     final: bool | str
+    record: Callable[[Pipeline, str], Outcome] | None
     parameters: tuple[Parameter, ...]
 
     def is_final(self, chosen: Mapping[str, Any]) -> bool:
         return bool(chosen[self.final]) if isinstance(self.final, str) else self.final
+
+    def asks_source(self, chosen: Mapping[str, Any]) -> bool:
+        return self.connects if isinstance(self.connects, bool) else self.connects(chosen)
 
     @property
     def does(self) -> str:
@@ -121,17 +151,19 @@ class Operation:
 def operation(
     command: str,
     *,
-    reason: str,
-    connects: bool = False,
+    reason: str = "",
+    connects: bool | Callable[[Mapping[str, Any]], bool] = False,
+    looks: bool = False,
     at_once: bool = False,
     final: bool | str = False,
+    record: Callable[[Pipeline, str], Outcome] | None = None,
 ) -> Callable[[Callable[..., Outcome]], Operation]:
     """Return a decorator that makes an Operation of a function whose first argument is the Work."""
 
     def declare(act: Callable[..., Outcome]) -> Operation:
         paragraphs = (getdoc(act) or "").split("\n\n")
         help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
-        return Operation(command, act, help, reason, connects, at_once, final, parameters_of(act))
+        return Operation(command, act, help, reason, connects, looks, at_once, final, record, parameters_of(act))
 
     return declare
 

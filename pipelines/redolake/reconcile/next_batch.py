@@ -34,7 +34,7 @@ from redolake.reconcile.table_versions import all_known_versions, app_id, histor
 from redolake.reconcile.whole_tables import before_ddl
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult, TableResult
-from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+from redolake.records.batches.spec import BatchSpec, LandedWindow, Redo, TableTask
 from redolake.records.file_digest import FileDigest
 from redolake.records.gaps import DeclaredGap
 from redolake.records.readers import is_handed_over
@@ -221,24 +221,26 @@ def build_batch(
         start=start,
         end=end,
         token=token,
-        windows=tuple(landed_window(context, m) for m in windows),
+        redo=Redo(
+            windows=tuple(landed_window(context, m) for m in windows),
+            carry_in=carried.carry_files if carried else (),
+            parked=carried.parked if carried else (),
+            open_in=still_open,
+            dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
+            container=context.pipeline.source.container,
+            doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
+            encoding=context.landing.encoding(windows[0].start_position),
+            single_quotes=context.landing.quotes.evidence() is not None,
+            rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
+            digests=digests(context, windows, carried),
+        ),
         tables=build_tasks(context, windows, before, entries, bool(gaps), still_open, of_time),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
-        carry_in=carried.carry_files if carried else (),
-        parked=carried.parked if carried else (),
-        open_in=still_open,
-        dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
-        container=context.pipeline.source.container,
-        doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
-        encoding=context.landing.encoding(windows[0].start_position),
-        single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         lake=lake_place(context),
         parallel_tables=context.pipeline.spark.parallel_tables,
         origin=origin(context),
-        rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
-        digests=digests(context, windows, carried),
     )
 
 
@@ -306,7 +308,8 @@ def build_tasks(
         task = replace(task, settles_at=settles, history_at_least=histories.get(entry.table))
         if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
             task = replace(task, quarantine=replace(task.quarantine, may_write=False))
-        tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
+        known_from = columns_known_from(context, past.known[0], windows, carried)
+        tasks.append(replace(task, course=replace(task.course, known_from=known_from)))
     return tuple(tasks)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from redolake.apply.table_log import app_id_of
 from redolake.config import Pipeline
 from redolake.config.mapping import of_column
 from redolake.context import PipelineContext
@@ -27,7 +28,7 @@ from redolake.reconcile.version_conflicts import (
     unseen_partitions,
 )
 from redolake.reconcile.whole_tables import files_of, first_unread
-from redolake.records.batches.spec import ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from redolake.records.codec import from_body, to_body
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import (
@@ -286,16 +287,18 @@ def table_task(
         table=past.table,
         target=target,
         app_id=app,
-        versions=(first, *versions[1:]),
-        mined_names=names((first, *versions[1:])),
-        names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
-        rules=ruled,
-        ddl=steps,
+        course=Course(
+            versions=(first, *versions[1:]),
+            rules=ruled,
+            ddl=steps,
+            defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
+            mined_names=names((first, *versions[1:])),
+            names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
+            whole=past.whole,
+        ),
         hold=hold,
-        defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
-        whole=past.whole,
         history=context.pipeline.history_target(past.table),
         quarantine=quarantine_rule(context.pipeline, versions),
     )
@@ -351,8 +354,8 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
-    """Return the id by which a table's log knows our commits. Spark would replace ${..} in a setting's value."""
-    return f"{context.name}/{table}/{resetlogs_id}".replace("${", "$%7B")
+    """Return the id by which a table's log knows our commits."""
+    return app_id_of(context.name, table, resetlogs_id)
 
 
 def origin(context: PipelineContext) -> str:

@@ -3,9 +3,9 @@
 A record is a frozen dataclass. Its JSON also contains `record`, its noun, and `format`, a number. Every change of a record's
 fields raises its number (`FORMAT`; 1 where a class has none), so that an older Redolake refuses the file instead of ignoring
 the new field. An unknown field is refused as well, whatever the number is; of files of an older format those in `GONE` are
-passed over, which mean nothing any more. A file also contains `check`, a hash of all the rest, so that a changed bit is found;
-files of older versions have none. A large file is compressed by gzip under its own name: of 2,000 tables a batch's spec and
-result would be 5 MB of repeated settings, 288 times a day.
+passed over, which mean nothing any more, and `of_older` puts others where they are now. A file also contains `check`, a hash of
+all the rest, so that a changed bit is found; files of older versions have none. A large file is compressed by gzip under its
+own name: of 2,000 tables a batch's spec and result would be 5 MB of repeated settings, 288 times a day.
 """
 
 from __future__ import annotations
@@ -116,6 +116,8 @@ def _from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
         raise FormatTooNew(f"written in format {found}, this Redolake knows {known}", cure=NEWER, file=file)
     gone = getattr(kind, "GONE", ()) if found < known else ()
     values = {name: value for name, value in body.items() if name not in ("record", "format", *gone)}
+    if found < known and (lift := getattr(kind, "of_older", None)) is not None:
+        values = lift(values)
     try:
         records: tuple[T] = _adapter(cast(Hashable, kind)).validate_python((values,))
     except ValidationError as error:

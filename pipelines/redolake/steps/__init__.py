@@ -25,8 +25,8 @@ from redolake.steps.ranges.close_gap import GapClosing, close_gap
 from redolake.steps.ranges.history_prune import prune_histories
 from redolake.steps.ranges.history_rebuild import rebuild_history
 from redolake.steps.ranges.live import LiveBackfill, backfill_live
-from redolake.steps.ranges.logs import LogsToRead
-from redolake.steps.ranges.replay import BackfillTarget, refuse_unused
+from redolake.steps.ranges.logs import LogsToRead, logs_to_read
+from redolake.steps.ranges.replay import refuse_unused
 from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run_backfill
 from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
@@ -37,7 +37,7 @@ from redolake.steps.setup.init import count_tables, find_source, find_tables, op
 from redolake.steps.setup.migrate import migrate_ledger
 from redolake.steps.setup.olr_config import check_olr_file, describe_olr_file, write_olr_config
 from redolake.steps.setup.setup_sql import write_setup_sql
-from redolake.steps.shared.decisions import record_rejection
+from redolake.steps.shared.decisions import check_reason, record_rejection
 from redolake.steps.shared.folders import find_shared
 from redolake.steps.shared.matched_tables import joined_tables
 from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job
@@ -56,6 +56,7 @@ from redolake.steps.snapshots.refused_tables import capturable_tables
 from redolake.steps.snapshots.resnapshot import begin_resnapshots
 from redolake.steps.upkeep.maintenance import (
     describe_maintenance,
+    look_up_maintenance,
     prepare_maintenance,
     record_maintenance,
     run_maintenance,
@@ -65,7 +66,6 @@ from redolake.steps.upkeep.prune import describe_pruned, prune_pipeline
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
-    "BackfillTarget",
     "Copies",
     "GapClosing",
     "LiveBackfill",
@@ -79,6 +79,7 @@ __all__ = [
     "begin_snapshot",
     "capturable_tables",
     "check_olr_file",
+    "check_reason",
     "close_gap",
     "copy_tables",
     "cost_of",
@@ -109,7 +110,9 @@ __all__ = [
     "list_versions",
     "list_windows",
     "log_overdue",
+    "logs_to_read",
     "look_up_held",
+    "look_up_maintenance",
     "look_up_quarantined",
     "look_up_rows",
     "look_up_transaction",

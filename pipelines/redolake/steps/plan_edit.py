@@ -23,7 +23,7 @@ from redolake.records.loads import SnapshotTask
 from redolake.steps.shared.folders import folder_findings, refused_folders, with_contents
 from redolake.steps.shared.reader_change import handover_text
 from redolake.values.null_rule import is_else_null, own_rules
-from redolake.values.table import TableId, TableVersion
+from redolake.values.table import Rules, TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
 LastTask = TableTask | SnapshotTask
@@ -174,17 +174,21 @@ def windows_without(context: PipelineContext, entries: Iterable[TableEntry]) -> 
     return found
 
 
+def rules_of(task: LastTask) -> Rules:
+    return task.course.rules if isinstance(task, TableTask) else task.rules
+
+
 def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
     yield from (name for name in AGAIN if getattr(options, name) != getattr(task.options, name))
-    if own_rules(rules(context, table, known)) != own_rules(task.rules):
+    if own_rules(rules(context, table, known)) != own_rules(rules_of(task)):
         yield "columns"
 
 
 def followed_changes(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     options = context.pipeline.target_options(table)
-    was_null, is_null = (any(map(is_else_null, found.values())) for found in (task.rules, rules(context, table, known)))
+    was_null, is_null = (any(map(is_else_null, found.values())) for found in (rules_of(task), rules(context, table, known)))
     if is_null != was_null:
         yield "on_error, by which values that do not fit " + ("become NULL" if is_null else "hold the table; NULLs stay")
     same = ("readers", "properties", "cluster_by")

@@ -39,7 +39,7 @@ def snapshot_choice(recover: str, since: str, advice: str = "") -> Choice:
         "snapshot",
         f"snapshot all tables again; capture goes on from now{advice}",
         f"the history between {since} and the new snapshot; a table is held until its snapshot",
-        f"{recover} --snapshot --yes",
+        f"{recover} snapshot --execute --yes",
     )
 
 
@@ -72,13 +72,13 @@ def gap_choices(recover: str, position: Position, gap: Position, undone: str) ->
             f"declare the gap, {span}: the tables go on without its changes",
             "every change committed in the gap, the transactions open at its start, and what the transactions open at its end "
             f"did before{undone}. The gap stays visible in status and verify until the tables are snapshotted again",
-            f"{recover} --declare-gap --reason TEXT --yes",
+            f"{recover} gap --reason TEXT --execute --yes",
         ),
         Choice(
             "position",
             f"set the position by hand, to SCN {gap.scn} or higher",
             f"the same as a gap that ends before that SCN{undone}. Choose it only if no captured table changed before that SCN",
-            f"{recover} --position SCN --reason TEXT --yes",
+            f"{recover} position --scn SCN --reason TEXT --execute --yes",
         ),
     ]
 

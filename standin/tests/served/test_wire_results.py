@@ -89,7 +89,7 @@ COLUMNS = {
 
 @pytest.fixture(scope="module")
 def connection(listener):
-    """One for all: they ask the same texts for other columns, so no statement is cached."""
+    """Yield one for all tests: they ask the same texts for other columns, so no statement is cached."""
     with oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn(SERVICE), stmtcachesize=0) as connection:
         yield connection
 

@@ -142,10 +142,10 @@ class Opens:
 
 FORMS = {
     "doctor": Opens(()),
-    "verify": Opens(("Tables",)),
+    "verify": Opens(("Tables", "Method", "Sample", "Due", "History", "Show values")),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "backfill": Opens(
-        ("From", "To", "Tables", "Target", "Reason", "Folder", "Source", "Logs", "Columns", "Dry run"), ("From", "To")
+        ("Tables", "From", "To", "Target", "Schema", "From logs", "Logs", "Folder", "Reason", "Dry run"), ("From", "To")
     ),
     "mend": Opens(
         (
@@ -156,6 +156,13 @@ FORMS = {
             "Keys",
             "Copy",
             "Undo",
+            "SCN",
+            "Logs",
+            "From",
+            "From logs",
+            "Window",
+            "Replace",
+            "Discard",
             "Transaction",
             "Container",
             "Reason",
@@ -163,8 +170,8 @@ FORMS = {
             "Confirm",
         )
     ),
-    "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
-    "maintain": Opens(("Dry run",)),
+    "recover": Opens(("Tables", "Choice", "Restored", "SCN", "Reason", "Dry run", "Confirm")),
+    "maintain": Opens(("Tables", "Dry run")),
 }
 
 
@@ -183,7 +190,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "from above to": (
         NAMED, "backfill", {"from_scn": "9", "to_scn": "5"},
         {
-            "from_scn": "9", "to_scn": "5", "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "source": "landed", "logs": [],
+            "from_scn": "9", "to_scn": "5", "tables": [], "from_logs": False, "logs": [],
             "schema": "historic", "dry_run": True,
         },
         "failed", "[9, 5) holds no SCN\n    do this: give a from-SCN below the to-SCN",
@@ -194,8 +201,8 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", "[5, 9) is not completely landed: nothing is landed\n    do this: choose a range inside it",
     ),
     "archived logs that the database cannot open": (
-        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "source": "=logs: ", "logs": "/restored"},
-        {"source": "logs", "logs": ["/restored"]},
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "from_logs": "!", "logs": "/restored"},
+        {"from_logs": True, "logs": ["/restored"]},
         "failed", "/restored: ORA-01284: file /restored cannot be opened",
     ),
     "a range for live tables that is not landed": (
@@ -203,8 +210,8 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", "[5, 9) is not completely landed: nothing is landed",
     ),
     "logs that would not be read": (
-        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "logs": "/restored"}, {"source": "landed", "logs": ["/restored"]},
-        "failed", "Logs: are given, and the source is landed\n    do this: choose the source logs",
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "logs": "/restored"}, {"from_logs": False, "logs": ["/restored"]},
+        "failed", "--logs: are given, and the landing is read\n    do this: add --from-logs, in Airflow the field From logs",
     ),
     "a time in the future": (
         NAMED, "backfill", {"from_scn": "first", "to_scn": "2199-11-20 08:00 UTC"}, {"to_scn": "2199-11-20 08:00 UTC"},
@@ -239,13 +246,13 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         {"mend": "repair", "tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
     ),
     "copies of tables with nothing in them": (
-        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: "}, {"target": "copy", "source": "landed"},
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: "}, {"target": "copy", "from_logs": False},
         "failed", "the table has no contents yet",
     ),
     "copies from logs": (
-        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: ", "source": "=logs: "},
-        {"target": "copy", "source": "logs"},
-        "failed", "--from-logs: is nothing for the target copy\n    do this: leave it out, in Airflow the field Source",
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: ", "from_logs": "!"},
+        {"target": "copy", "from_logs": True},
+        "failed", "--from-logs: is nothing for the target copy\n    do this: leave it out, in Airflow the field From logs",
     ),
     "a swap with no copy": (
         NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK"},
@@ -276,13 +283,15 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "mend", {"mend": "=tx drop: ", "keys": "ID=4"}, {"mend": "tx drop", "keys": "ID=4"},
         "failed", "tx drop has no Keys\n  do this: leave the field Keys empty",
     ),
-    "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "show", "scn": None, "tables": []}, "success", ""),
+    "a look where nothing is lost": (NAMED, "recover", {}, {"choice": None, "scn": None, "tables": []}, "success", ""),
     "a gap that is confirmed by another text": (
-        NAMED, "recover", {"choice": "=gap: ", "reason": "gone", "confirm": "yes"}, {"choice": "gap", "confirm": "yes"},
+        NAMED, "recover", {"choice": "=gap: ", "reason": "gone", "confirm": "yes", "dry_run": "!"},
+        {"choice": "gap", "confirm": "yes"},
         "failed", "not confirmed: the field Confirm must contain e2e\n  do this: trigger it again and fill it in",
     ),
     "a gap without a reason": (
-        NAMED, "recover", {"choice": "=gap: ", "confirm": "e2e"}, {"choice": "gap", "reason": None, "confirm": "e2e"},
+        NAMED, "recover", {"choice": "=gap: ", "confirm": "e2e", "dry_run": "!"},
+        {"choice": "gap", "reason": None, "confirm": "e2e"},
         "failed", NEEDS_REASON,
     ),
     "maintenance where nothing is old": (NAMED, "maintain", {}, {"dry_run": False}, "success", ""),

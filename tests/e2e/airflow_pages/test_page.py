@@ -121,7 +121,7 @@ def test_the_link_of_a_failed_task_shows_the_choices_and_each_opens_its_form_fil
     with shown.page.expect_response(lambda answer: answer.request.method == "POST") as sent:
         dialog.get_by_role("button", name="Start").click()
 
-    chosen = {"choice": "gap", "reason": "the tape is gone", "confirm": "shop"}
+    chosen = {"choice": "gap", "dry_run": False, "reason": "the tape is gone", "confirm": "shop"}
     conf = sent.value.json()["conf"]
     assert (sent.value.status, {name: conf[name] for name in chosen}) == (200, chosen)
     shown.page.wait_for_url("**/dags/shop_recover/runs/*")

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from redolake.apply.delta.features import enable_clause
-from redolake.apply.delta.maintain import rewrite_small_files
 from redolake.apply.spark.quoting import table_at
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import TableTask
@@ -96,7 +95,7 @@ def states_of_any(lake: Lake, partitions: Iterable[LakeValues]) -> Iterator[Stat
     values = lake.load(COLUMNS, "any")
     yield State("as written", values, COLUMNS)
     optimized = lake.copy(values, "optimized")
-    rewrite_small_files(lake.spark, optimized)
+    lake.spark.sql(f"OPTIMIZE {table_at(optimized)}")
     yield State("after OPTIMIZE", optimized, COLUMNS)
     compacted = lake.copy(values, "compacted")
     # Files of one row, as delta-rs writes them: a compacted table whose values all share one file would hide its statistics.

@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from redolake.apply.delta.create import create_table
+from redolake.apply.create import create_table
+from redolake.apply.lake_tables import open_table
 from redolake.job.snapshot import run_snapshot
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import BatchSpec, LandedWindow, TableTask
+from redolake.records.batches.spec import BatchSpec, Course, LandedWindow, Redo, TableTask
 from redolake.records.loads import SnapshotSpec, SnapshotTask
 from redolake.values.scn import Scn
 from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -28,13 +30,21 @@ W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
 TABLE = TableId("SHOP", "T")
 
 
+COURSE, REDO = ({field.name for field in fields(kind)} for kind in (Course, Redo))
+
+
 def version(table: TableId = TABLE, scn: int = 0, columns: tuple[Column, ...] = (ID, V), object_id: int = 100) -> TableVersion:
     return TableVersion(table, Scn(scn), object_id, object_id, columns, (1,), max(c.id for c in columns) + 1)
 
 
 def task(folder: Path, table: TableId = TABLE, object_id: int = 100, **more: Any) -> TableTask:
-    fixed = {"app_id": f"p/{table}/1", "versions": (version(table, object_id=object_id),)}
-    return TableTask(table=table, target=str(folder / "lake" / table.name), **{**fixed, **more})
+    course = {"versions": (version(table, object_id=object_id),), **{name: more.pop(name) for name in COURSE & more.keys()}}
+    fixed = {"app_id": f"p/{table}/1", **more}
+    return TableTask(table=table, target=str(folder / "lake" / table.name), course=Course(**course), **fixed)
+
+
+def with_course(task: TableTask, **course: Any) -> TableTask:
+    return replace(task, course=replace(task.course, **course))
 
 
 def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
@@ -46,11 +56,10 @@ def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[T
         start=start,
         end=end,
         token="token",
-        windows=tuple(windows),
+        redo=Redo(tuple(windows), container="FREEPDB1", **{name: more.pop(name) for name in REDO & more.keys()}),
         tables=tuple(tables),
         carry_out=str(folder / "batches" / name / "carry"),
         manifest=str(folder / "batches" / name / "manifest.json"),
-        container="FREEPDB1",
         **more,
     )
 
@@ -59,7 +68,7 @@ def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mappin
     source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)
-    loaded = SnapshotTask(task.table, task.target, task.app_id, task.versions[0], (str(file),), rows=len(rows), scn=scn)
+    loaded = SnapshotTask(task.table, task.target, task.app_id, task.course.versions[0], (str(file),), rows=len(rows), scn=scn)
     return SnapshotSpec("p", scn, f"token{scn}", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
 
 
@@ -73,15 +82,15 @@ def loaded(spark: Any, folder: Path, task: TableTask, scn: int = 5, rows: Sequen
     def load() -> None:
         assert run_snapshot(spark, snapshot_spec(folder, task, scn, rows)).tables[0].error is None
 
-    copied(("loaded", task.table, task.app_id, task.versions[0], scn, json.dumps(rows)), task.target, load)
+    copied(("loaded", task.table, task.app_id, task.course.versions[0], scn, json.dumps(rows)), task.target, load)
 
 
 def created(spark: Any, *tasks: TableTask) -> None:
     """Put empty tables there, at no position."""
     for task in tasks:
-        first = task.versions[0]
-        make = partial(create_table, spark, task.target, first, task.rules, TRANSLATION)
-        copied(("created", first.columns, first.key, tuple(task.rules.items())), task.target, make)
+        first = task.course.versions[0]
+        make = partial(create_table, open_table(spark, task.target, ""), first, task.course.rules, TRANSLATION)
+        copied(("created", first.columns, first.key, tuple(task.course.rules.items())), task.target, make)
 
 
 def copied(what: tuple[Any, ...], target: str, make: Callable[[], None]) -> None:

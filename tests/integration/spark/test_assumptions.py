@@ -155,7 +155,7 @@ def test_delta_skips_a_transaction_that_it_has(spark: Any, tmp_path: Path) -> No
 @assumes(
     "a clone has no transactions of the other table",
     of="delta-spark",
-    used_in="pipelines/redolake/apply/delta/copy.py",
+    used_in="pipelines/redolake/apply/delta/target.py",
     says="Delta does not copy the positions of the other one",
 )
 def test_delta_clones_no_transactions(spark: Any, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def minima(path: Path) -> dict[str, Any]:
 @assumes(
     "an empty text, and the word for NULL, are NULL as a partition",
     of="delta-spark",
-    used_in="pipelines/redolake/apply/delta/partitions.py",
+    used_in="pipelines/redolake/apply/partitions.py",
     says="and NULL as a word of its own",
 )
 @pytest.mark.parametrize("text", ["", "__HIVE_DEFAULT_PARTITION__"])
@@ -338,7 +338,7 @@ def test_delta_skips_an_alter_to_the_same_type(spark: Any, tmp_path: Path) -> No
 @assumes(
     "NOT NULL is dropped by a commit of its own",
     of="delta-spark",
-    used_in="pipelines/redolake/apply/delta/schema.py",
+    used_in="pipelines/redolake/apply/schema.py",
     says="Delta could not drop NOT NULL in one commit with the change that needs it",
 )
 def test_delta_keeps_not_null_in_a_commit_of_rows(spark: Any, tmp_path: Path) -> None:

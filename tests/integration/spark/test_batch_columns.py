@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from redolake.apply.delta.log import position_of
 from redolake.apply.delta.plain_types import COLLATED
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
@@ -17,7 +15,7 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import AFTER_DDL, N, ddl_rows, rows_of, with_ddl
-from tests.references.delta_table import delta_rows, read_delta
+from tests.references.delta_table import delta_rows, position_of, read_delta
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
@@ -69,7 +67,7 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
 
 def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
-    mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
+    mine = task(tmp_path, versions=(version(columns=(ID, V, N)),), defaulted=(3,))
     created(spark, mine)
     path = f"delta.`{mine.target}`"
     spark.sql(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redolake.apply.delta.log import position_of, read_log
+from redolake.apply.delta.log import read_log
 from redolake.job.batch import run_batch
 from redolake.records.batches.manifest import RowAccount
 from redolake.records.batches.spec import HoldAt
@@ -15,6 +15,7 @@ from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import batch_spec, contents, created, loaded, task
+from tests.references.delta_table import position_of
 
 pytestmark = pytest.mark.spark
 

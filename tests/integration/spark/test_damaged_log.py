@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.commit import session_with_tag
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import Tag
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import TableTask

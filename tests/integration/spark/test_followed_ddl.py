@@ -13,14 +13,15 @@ import pytest
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.create import create_table
+from redolake.apply.create import create_table
 from redolake.apply.delta.evolve import evolve
 from redolake.apply.delta.log import read_log
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.target import DeltaTarget
 from redolake.errors import SchemaConflict, ValueDoesNotFit
 from redolake.host import crash
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import ChangeKind, ColumnChange, TableTask
+from redolake.records.batches.spec import ChangeKind, ColumnChange, Course, TableTask
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import Readers, TargetOptions
@@ -50,7 +51,7 @@ class Table:
     def __init__(self, spark: Any, folder: Path, readers: Readers, rows: str) -> None:
         self.spark, self.path, self.readers = spark, str(folder / "t"), readers
         self.said: list[str] = []
-        create_table(spark, self.path, self.version(ID, A, B, N), {}, TRANSLATION)
+        create_table(DeltaTarget(spark, self.path, ""), self.version(ID, A, B, N), {}, TRANSLATION)
         spark.sql(f"INSERT INTO delta.`{self.path}` VALUES {rows}").collect()
 
     def version(self, *columns: Column) -> TableVersion:
@@ -60,7 +61,7 @@ class Table:
         """Follow the steps to a version of these columns."""
         version = self.version(*columns)
         context = ApplyContext(self.spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION, report=self.said.append)
-        task = TableTask(T, self.path, "p/SHOP.T/1", (version,), options=TargetOptions(self.readers))
+        task = TableTask(T, self.path, "p/SHOP.T/1", Course((version,)), options=TargetOptions(self.readers))
         table = DeltaTable(self.spark, self.path, task.app_id)
         evolve(context, table, task, CommitRange(1, 20, 100, version, tuple(steps)))
 

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.delta.commit import options_of
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.table_log import VersionToRead
+from redolake.apply.target import Tag
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.repair import RepairTask, hash_keys, repair
 from redolake.errors import FolderTaken, RedolakeError, Transient
@@ -96,7 +97,7 @@ def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
     pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "V": ["right"]}), file)
     plan = HashPlan(((1, "number"),), ((1, "number"), (2, "text")), (), 12)
     one = CompareTask(
-        TABLE, given.mine.target, given.mine.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
+        TABLE, given.mine.target, given.mine.course.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
     )
     found = hash_keys(given.spark, one, (("1",),), TRANSLATION)
     return repair(given.spark, RepairTask(one, found, 1, None, {"repair": "r"}), TRANSLATION, may_commit)
@@ -125,7 +126,7 @@ def our_own_late_commit(given: Given) -> None:
     table = DeltaTable(given.spark, given.mine.target, given.mine.app_id)
     values = {"ID": F.lit(7), "V": F.lit("late"), "_commit_scn": F.lit(12)}
     rows = given.spark.range(1).select(*(values[f.name].cast(f.dataType).alias(f.name) for f in table.schema.fields))
-    rows.write.format("delta").mode("append").options(**Tag(table.app_id, 15, {}).options()).save(table.path)
+    rows.write.format("delta").mode("append").options(**options_of(Tag(table.app_id, 15, {}))).save(table.path)
 
 
 def somebodys_delete(given: Given) -> None:

@@ -95,7 +95,7 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
     assert [table.error for table in result.tables] == [None]
     assert contents(mine) == history.truth(history.end - 1)
     compared = CompareTask(
-        mine.table, mine.target, mine.versions[0], (), history.end - 1, latest_version(mine.target), app_id=mine.app_id
+        mine.table, mine.target, mine.course.versions[0], (), history.end - 1, latest_version(mine.target), app_id=mine.app_id
     )
     assert compare_history(spark, compared, str(mine.history)) == ProvedHistory()
     for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
@@ -130,7 +130,7 @@ def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(s
 
     assert (found.state, (found.error or {}).get("code"), contents(mine)) == ("held", code, {1: "c"})
     cure = str((found.error or {})["cure"])
-    assert "`redolake history rebuild SHOP.T --execute --yes`" in cure
+    assert "`redolake history rebuild SHOP.T --execute --yes --reason WHY`" in cure
     assert "`redolake resume SHOP.T --new-history --reason WHY`" in cure
     assert (found.error or {})["where"]["path"].startswith(str(mine.history))
 
@@ -142,7 +142,9 @@ def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Pat
     run_batch(spark, batch_spec(tmp_path, [window], [mine]))
     for file in Path(str(mine.history)).glob("*.parquet"):
         file.unlink()
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], (), 99, latest_version(mine.target), app_id=mine.app_id)
+    compared = CompareTask(
+        mine.table, mine.target, mine.course.versions[0], (), 99, latest_version(mine.target), app_id=mine.app_id
+    )
 
     with pytest.raises(LakeDamaged, match="could not read a file of the history"):
         compare_with_history(spark, compared, str(mine.history))

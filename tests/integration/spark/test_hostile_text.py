@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redolake.apply.delta.commit import Tag, session_with_tag
+from redolake.apply.delta.commit import session_with_tag
 from redolake.apply.delta.log import read_log
 from redolake.apply.spark.quoting import quote, text_literal, typed_literal
 from redolake.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
+from redolake.apply.target import Tag
 from redolake.errors import ConfigurationError
 from redolake.job.batch import run_batch
 from redolake.job.job import run
@@ -23,7 +24,7 @@ from redolake.records.batches.spec import ColumnChange
 from redolake.values.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table
-from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version
+from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version, with_course
 
 pytestmark = pytest.mark.spark
 
@@ -90,7 +91,7 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
     )
     mine = replace(task(tmp_path, table, versions=versions, ddl=ddl), target=str(tmp_path / "back`tick"))
     mine = replace(mine, app_id=f"p/{str(table).replace('${', '$%7B')}/1")  # as reconcile.table_versions writes it
-    first = replace(mine, versions=(version(table),), deliveries=())
+    first = with_course(mine, versions=(version(table),), deliveries=())
     spec = snapshot_spec(tmp_path, replace(first, table=TableId("SHOP", "T")), 5, [{"ID": 1, "V": "a"}])
     read = replace(spec.tables[0], table=table, version=versions[0])
     source = spark.read.parquet(*read.files).withColumnRenamed("V", SECRET)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from redolake.apply.delta import key_range
+from redolake.apply import key_range
 from redolake.apply.verify.compare import in_ranges
 from redolake.apply.verify.comparison import CompareTask, KeyRanges
 from redolake.job.batch import run_batch
@@ -83,7 +83,7 @@ def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_on
 @assumes(
     "Delta passes over a file by statistics that delta-rs has written, which may be wrong for more than 18 digits",
     of="delta-spark",
-    used_in="pipelines/redolake/apply/delta/key_range.py", says="MERGE would pass over a file that has the key",
+    used_in="pipelines/redolake/apply/key_range.py", says="MERGE would pass over a file that has the key",
 )  # fmt: skip
 @pytest.mark.parametrize("digits", [18, 19])
 def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp_path: Path, monkeypatch, digits: int) -> None:
@@ -102,7 +102,7 @@ def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp
     assert batch(100, (1, insert(key + 2, "c"))).error is None
     DeltaTable(mine.target).optimize.compact()
     ranges = KeyRanges(1, "number", ((str(key), None),))
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], (), 150, 0, ranges=ranges)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], (), 150, 0, ranges=ranges)
     rows = spark.read.format("delta").load(mine.target)
     assert rows.where(f"ID >= {key}").count() == (3 if digits == 18 else 0), "delta-rs writes other statistics now"
     assert in_ranges(rows, compared).count() == 3, "`verify` sees the rows too"

@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from redolake.apply import table as apply_table
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.log import position_of
+from redolake.apply.delta.commit import options_of
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import Tag
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.errors import Transient
 from redolake.job.batch import run_batch
@@ -28,7 +28,7 @@ from redolake.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleTyp
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
-from tests.references.delta_table import delta_rows, latest_version
+from tests.references.delta_table import delta_rows, latest_version, position_of
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
@@ -61,7 +61,7 @@ def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[s
     files = loaded(folder, mine, rows, scn).tables[0].files
     newest = latest_version(mine.target)
     assert newest is not None
-    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.versions[-1], files, scn, newest)])
+    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.course.versions[-1], files, scn, newest)])
     return found
 
 
@@ -210,7 +210,7 @@ def test_a_commit_of_a_killed_batch_is_never_appended_twice_without_an_error(
         rows = spark.sql("SELECT '1' AS ID, 'a' AS V, 20 AS _commit_scn").select(
             *(F.col(f.name).cast(f.dataType) for f in types)
         )
-        rows.write.format("delta").mode("append").options(**tag.options()).save(mine.target)
+        rows.write.format("delta").mode("append").options(**options_of(tag)).save(mine.target)
         return found
 
     with monkeypatch.context() as patched:

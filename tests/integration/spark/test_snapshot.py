@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from redolake.apply.delta.commit import Tag, session_with_tag
-from redolake.apply.delta.log import position_of, read_log
-from redolake.apply.delta.schema import read_columns
+from redolake.apply.delta.commit import session_with_tag
+from redolake.apply.delta.log import read_log
+from redolake.apply.delta.table import DeltaTable
+from redolake.apply.target import Tag
 from redolake.apply.verify.comparison import CompareTask, Difference
 from redolake.errors import InvariantBroken, TableSetBack, VersionRemoved
 from redolake.job.batch import run_batch
@@ -27,8 +28,8 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
-from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
-from tests.references.delta_table import delta_rows, latest_version, read_delta
+from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version, with_course
+from tests.references.delta_table import delta_rows, latest_version, position_of, read_delta
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
@@ -53,7 +54,7 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert (replaced.loaded, position_of(mine.target, mine.app_id)) == (True, 50)
     assert contents(mine) == {1: "a", 2: None}
     assert contents_at(spark, mine, 2) == {1: "a"}  # what readers saw until then stays in the table's history
-    assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
+    assert {i: c.name for i, c in DeltaTable(spark, mine.target, mine.app_id).columns.items()} == {1: "ID", 2: "V"}
     assert decode(SnapshotResult, Path(first.manifest).read_bytes(), first.manifest).tables[0].loaded
 
 
@@ -90,7 +91,7 @@ def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, t
     """Delta does not enable the feature of the type with a write of a table that exists."""
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
-    dated = replace(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
+    dated = with_course(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
     again = replace(snapshot_spec(tmp_path, dated, 60, [{"ID": 1, "V": "2026-01-02 03:04:05"}]), replace=True)
 
     with killed_at("feature"):
@@ -156,7 +157,7 @@ def test_a_number_read_as_text_is_never_rounded(spark, tmp_path: Path) -> None:
     loads = []
     for n, texts in enumerate([fitting, *([text] for text in others)]):
         mine = task(tmp_path, TableId("SHOP", f"T{n}"), 100 + n)
-        table = replace(mine.versions[0], columns=(ID, number))
+        table = replace(mine.course.versions[0], columns=(ID, number))
         file = tmp_path / f"numbers{n}.parquet"
         pq.write_table(pa.table({"ID": pa.array(range(len(texts)), pa.decimal128(10, 0)), "N": texts}), file)
         load = SnapshotTask(mine.table, mine.target, mine.app_id, table, (str(file),), rows=len(texts), rules={2: 2}, scn=50)
@@ -174,7 +175,7 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], there, 60, delta_version=0)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], there, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
 
@@ -197,7 +198,7 @@ def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path
     run_snapshot(spark, newer)
     for commit in (Path(mine.target) / "_delta_log").glob("*.json"):
         os.utime(commit, (1, 1))  # decades old: that alone does not make a version unreadable
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], newer.tables[0].files, 60, delta_version=0)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], newer.tables[0].files, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")

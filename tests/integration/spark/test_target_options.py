@@ -22,7 +22,7 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update
-from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
+from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version, with_course
 from tests.references.delta_table import latest_version
 
 pytestmark = pytest.mark.spark
@@ -114,7 +114,7 @@ def differences(spark: Any, folder: Path, mine: TableTask, truth: list[Any]) -> 
     pq.write_table(pa.Table.from_pylist(rows, names), file)
     newest = latest_version(mine.target)
     assert newest is not None
-    compared = CompareTask(mine.table, mine.target, mine.versions[-1], (str(file),), 99, newest, options=mine.options)
+    compared = CompareTask(mine.table, mine.target, mine.course.versions[-1], (str(file),), 99, newest, options=mine.options)
     (found,) = compare_tables(spark, [compared])
     return found.missing_rows, found.extra_rows, found.differing_cells
 
@@ -176,7 +176,7 @@ def test_a_text_that_no_path_of_a_partition_can_hold_is_refused_before_the_commi
 def test_a_batch_with_such_a_text_holds_the_table_until_the_text_is_changed_or_the_setting(spark: Any, tmp_path: Path) -> None:
     keyed = replace(task(tmp_path, TableId("SHOP", "T1"), 101), options=BY_V)
     appended = task(tmp_path, TableId("SHOP", "T2"), 102, options=BY_V)
-    appended = replace(appended, versions=(replace(appended.versions[0], key=(), key_kind="append"),), deliveries=())
+    appended = with_course(appended, versions=(replace(appended.course.versions[0], key=(), key_kind="append"),), deliveries=())
     for mine in (keyed, appended):
         assert load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}]) == {"error": None}
     words = [f"""insert into "SHOP"."T"("ID","V") values ('2','{WORD}');""", insert(3, "good")]

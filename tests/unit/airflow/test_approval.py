@@ -98,7 +98,7 @@ def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recove
     from redolake.airflow.recover import recover_dag
 
     with person("Approve", reason="tapes are gone") as asked:
-        states, _ = run(recover_dag, {"choice": "gap"})
+        states, _ = run(recover_dag, {"choice": "gap", "dry_run": False})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
     assert "declare the gap, SCN 10 to 20" in asked.body
@@ -254,7 +254,7 @@ def test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it(run, s
         "mend, quarantine drop": ({"tables": [value], "reason": value, "dry_run": False}, 4),
         "mend, tx drop": ({"xid": value, "reason": value, "dry_run": False}, 5),
         "mend, resume": ({"tables": [value], "ddl": "follow", "reason": value, "dry_run": False}, 3),
-        "recover": ({"choice": "gap", "tables": [value]}, 3),
+        "recover": ({"choice": "gap", "tables": [value], "dry_run": False}, 4),
     }
     for name, (form, count) in forms.items():
         part, _, choice = name.partition(", ")

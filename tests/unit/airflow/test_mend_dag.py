@@ -152,13 +152,13 @@ REFUSED = {  # what is chosen, and what is said of it
 def test_what_an_operation_does_not_take_is_refused_by_name(settings, case):
     from airflow.sdk.exceptions import AirflowFailException
 
-    from redolake.airflow.mend import chosen_mend, mend_params
+    from redolake.airflow.forms import chosen_in, form_of
 
     form, said = REFUSED[case]
-    defaults = {name: one.value for name, one in mend_params(settings()).items()}
+    defaults = {name: one.value for name, one in form_of(settings(), MENDS).items()}
 
     with pytest.raises(AirflowFailException, match=said.replace("(", r"\(")):
-        chosen_mend({**defaults, **ON_FORM, **form})
+        chosen_in({**defaults, **ON_FORM, **form}, MENDS)
 
 
 @pytest.mark.parametrize("form", [{}, {"undo": True, "shadow": COPY}])
@@ -203,9 +203,9 @@ def test_what_cannot_be_undone_asks_with_the_lines_of_its_dry_run_and_does_only_
 
 
 def test_each_operation_that_is_declared_is_a_choice_with_its_sentence_and_its_fields(settings):
-    from redolake.airflow.mend import mend_params
+    from redolake.airflow.forms import form_of
 
-    params = mend_params(settings())
+    params = form_of(settings(), MENDS)
     shown = params["mend"].schema["values_display"]
 
     for name, operation in MENDS.items():

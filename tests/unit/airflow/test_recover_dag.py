@@ -52,7 +52,7 @@ def test_a_look_fails_while_redo_is_lost_and_changes_nothing(run, recovery):
 
 
 def test_the_form_names_its_own_choices_and_a_terminal_the_commands():
-    from redolake.airflow.recover import in_form
+    from redolake.operations.recover import in_form
 
     offered = ("restore", "snapshot", "gap", "position", "connection", "new-pipeline")
     found = replace(look(True), choices=tuple(Choice(name, "what", "costs", f"redolake {name}") for name in offered))
@@ -60,15 +60,15 @@ def test_the_form_names_its_own_choices_and_a_terminal_the_commands():
     terminal, form = recovery_text(found), recovery_text(found, in_form)
 
     assert all(f"   redolake {name}" in terminal for name in offered)
-    assert "   trigger this DAG again with *Choice* gap and a *Reason*" in form
-    assert "   trigger this DAG again with *Choice* restored" in form
+    assert "   trigger this DAG again with *Choice* gap, a *Reason*, and without *Dry run*" in form
+    assert "   trigger this DAG again with *Restored*" in form
     assert [line for line in form.splitlines() if "redolake " in line] == ["   redolake new-pipeline"]
 
 
 def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
     from redolake.airflow.recover import recover_dag
 
-    states, _ = run(recover_dag, {"choice": "restored"})
+    states, _ = run(recover_dag, {"restored": True})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
     assert names(recovery) == ["recheck_redo_loss"]
@@ -78,7 +78,10 @@ def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
 def test_a_choice_that_is_confirmed_by_another_text_is_refused(run, recovery, choice, written):
     from redolake.airflow.recover import recover_dag
 
-    states, _ = run(recover_dag, {"choice": choice, "reason": "lost", "scn": 5, "confirm": written})
+    states, _ = run(
+        recover_dag,
+        {"choice": choice, "reason": "lost", "scn": None if choice == "snapshot" else 5, "confirm": written, "dry_run": False},
+    )
 
     assert (states["approve", -1], states["decide", -1]) == ("failed", "upstream_failed")
     assert names(recovery) == []
@@ -87,7 +90,7 @@ def test_a_choice_that_is_confirmed_by_another_text_is_refused(run, recovery, ch
 def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
     from redolake.airflow.recover import recover_dag
 
-    states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop"})
+    states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop", "dry_run": False})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
     ((_, (kind, _), how),) = recovery.calls
@@ -107,7 +110,7 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     assert trigger.trigger_dag_id == "shop_snapshot"
     assert trigger.conf["replace"] is True
     assert isinstance(trigger.conf["tables"], XComArg)
-    assert dag.params["choice"] == "show"
+    assert dag.params["choice"] is None
 
 
 def test_doctor_fails_with_the_errors_alone(run, steps):
@@ -123,17 +126,16 @@ def test_doctor_fails_with_the_errors_alone(run, steps):
 
 
 @pytest.mark.parametrize(
-    ("choice", "why_not", "state"), [("closing", "", "success"), ("close", "", "success"), ("close", "a DDL", "failed")]
+    ("dry_run", "why_not", "state"), [(True, "", "success"), (False, "", "success"), (False, "a DDL", "failed")]
 )
-def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_it_is(run, recovery, choice, why_not, state):
-    from redolake.airflow.recover import recover_dag
+def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_it_is(run, recovery, dry_run, why_not, state):
+    from redolake.airflow.mend import mend_dag
 
     table = ReadAgain("SHOP.ORDERS", equal=not why_not, why_not=why_not)
     recovery.answers("close_gap", GapClosing("shop", 10, 20, 1, 0, 2, 9, tables=(table,)))
 
-    states, _ = run(recover_dag, {"choice": choice, "scn": 10, "reason": "tapes came back"})
+    states, _ = run(mend_dag, {"mend": "close-gap", "scn": 10, "reason": "tapes came back", "dry_run": dry_run})
 
-    assert (states["approve", -1], states["decide", -1]) == ("success", state)
+    assert (states["approve", -1], states["mend", -1]) == ("success", state)
     (asked,) = [kwargs for name, _, kwargs in recovery.calls if name == "close_gap"]
-    assert (asked["execute"], asked["reason"]) == (choice == "close", "tapes came back")
-    assert ("snapshot", -1) not in states or states["snapshot", -1] in ("skipped", "upstream_failed")
+    assert (asked["execute"], asked["reason"]) == (not dry_run, "tapes came back")

@@ -9,7 +9,7 @@ import pytest
 
 from redolake.context import open_context
 from redolake.errors import RedoNotUnderstood, SourceBusy
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import BatchSpec, Redo
 from redolake.records.codec import encode
 from redolake.records.jobs import JobFailure
 from redolake.steps.shared import leases as leases_steps
@@ -29,7 +29,7 @@ def spec(settings, tmp_path):
     with open_context(pipeline) as context:
         folder = context.landing.files.location("batches/b")
         lease = take_apply_lease(context).token
-        spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
+        spec = BatchSpec("shop", 1, 100, 200, "t", Redo(), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
         return pipeline, context.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 

@@ -12,7 +12,7 @@ from redolake.apply.commit_ranges import ddl_scns, known_versions, plan_commit_r
 from redolake.apply.delta.merge import NO_ROW, merge_sql
 from redolake.apply.target import KeyRange, NetColumns, TargetColumn
 from redolake.errors import InvariantBroken, SchemaConflict
-from redolake.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, HoldAt, TableTask, WholeFile
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
@@ -31,7 +31,9 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
     versions = [version(0, ID), *(version(scn, *((ID, A), (ID,))[n % 2]) for n, scn in enumerate(ddl))]
     kinds = ("add_column", "drop_column")
     steps = tuple(ColumnChange(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
-    return TableTask(T, "/lake/t", "p/S.T/1", tuple(versions), ddl=steps, hold=None if hold is None else HoldAt(hold, {}))
+    return TableTask(
+        T, "/lake/t", "p/S.T/1", Course(tuple(versions), ddl=steps), hold=None if hold is None else HoldAt(hold, {})
+    )
 
 
 def ranges_of(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
@@ -42,9 +44,9 @@ def ranges_of(task: TableTask, position: int = -1) -> list[tuple[int, int, int, 
 def read_again(*ddl: int, files: dict[int, tuple[int, ...]], hold: int | None = None) -> TableTask:
     """Return the task with DDLs that removed rows instead, which files of whole tables show by their SCNs."""
     made = task(*ddl, hold=hold)
-    steps = tuple(replace(s, kind="remove_rows") if any(s.scn in of for of in files.values()) else s for s in made.ddl)
+    steps = tuple(replace(s, kind="remove_rows") if any(s.scn in of for of in files.values()) else s for s in made.course.ddl)
     whole = tuple(WholeFile(scn, f"/{scn}", of) for scn, of in files.items())
-    return replace(made, ddl=steps, whole=whole)
+    return replace(made, course=replace(made.course, ddl=steps, whole=whole))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,8 @@ def test_every_commit_above_the_position_is_in_one_range(ddl: list[int], hold: i
 
 
 def test_columns_that_change_without_ddl_stop_the_table() -> None:
-    silent = replace(task(150), ddl=())
+    made = task(150)
+    silent = replace(made, course=replace(made.course, ddl=()))
 
     with pytest.raises(SchemaConflict, match="without a followed DDL"):
         plan_commit_ranges(silent, BATCH, -1)
@@ -196,20 +199,20 @@ def test_a_range_is_decoded_under_just_the_versions_between_those_of_its_oldest_
     made, scns = task(*ddl), (min(changed_at), max(changed_at))
     last_range = plan_commit_ranges(made, BATCH, -1)[-1]
 
-    found = tuple(version for version, _ in known_versions(made, last_range, scns))
+    found = tuple(version for version, _ in known_versions(made.course, last_range, scns))
 
     def of(scn: int) -> TableVersion:
-        return [version for version in made.versions if version.from_scn <= scn][-1]
+        return [version for version in made.course.versions if version.from_scn <= scn][-1]
 
     assert {of(scn) for scn in changed_at} <= set(found)
-    first, last = made.versions.index(of(scns[0])), made.versions.index(of(scns[1]))
-    assert found == made.versions[first : last + 1]
+    first, last = made.course.versions.index(of(scns[0])), made.course.versions.index(of(scns[1]))
+    assert found == made.course.versions[first : last + 1]
 
 
 def test_a_change_that_is_older_than_every_version_is_decoded_under_the_first() -> None:
-    made = replace(task(), versions=(version(120, ID), version(140, ID, A), version(160, ID)), deliveries=())
+    made = replace(task(), course=Course((version(120, ID), version(140, ID, A), version(160, ID))))
     (whole,) = plan_commit_ranges(task(), BATCH, -1)
 
-    assert [v.from_scn for v, _ in known_versions(made, whole, (105, 110))] == [120]
-    assert [v.from_scn for v, _ in known_versions(made, whole, (105, 145))] == [120, 140]
-    assert [v.from_scn for v, _ in known_versions(made, whole, None)] == [120, 140, 160]
+    assert [v.from_scn for v, _ in known_versions(made.course, whole, (105, 110))] == [120]
+    assert [v.from_scn for v, _ in known_versions(made.course, whole, (105, 145))] == [120, 140]
+    assert [v.from_scn for v, _ in known_versions(made.course, whole, None)] == [120, 140, 160]

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from redolake.apply.delta.nested import check_not_nested, has_neighbours
-from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.lake_tables import check_not_nested
+from redolake.apply.table import check_whose
 from redolake.errors import FolderTaken
+from redolake.job.lake import has_neighbours
 from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "T")
@@ -87,12 +88,14 @@ def test_the_same_mark_around_the_lake_is_that_of_another_pipeline_of_the_name(t
 
 def test_a_batch_asks_for_nested_folders_only_beside_another_pipeline(tmp_path: Path) -> None:
     path = delta(Path(delta(tmp_path / "t")) / "inner", "mine")
-    task: Any = SimpleNamespace(table=TABLE, target=path, app_id="", versions=[SimpleNamespace(object_id=7)])
+    task: Any = SimpleNamespace(
+        table=TABLE, target=path, app_id="", course=SimpleNamespace(latest=SimpleNamespace(object_id=7))
+    )
     target: Any = SimpleNamespace(log=None)
 
     def ask(has: bool) -> None:
-        context: Any = SimpleNamespace(origin="", has_neighbours=has)
-        DeltaTarget.check_owner(target, context, task)
+        context: Any = SimpleNamespace(origin="", has_neighbours=has, may_commit=None, check_lake=None)
+        check_whose(context, target, task)
 
     ask(False)
     with pytest.raises(FolderTaken, match="lies inside that of SHOP"):

@@ -111,7 +111,7 @@ def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
     assert "one of: shop" in output
 
 
-@pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from-scn", "1", "--to-scn", "2"]])
+@pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from", "1", "--to", "2"]])
 def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[str]) -> None:
     code, output = run(*command, "orders", "--config", str(settings))
 
@@ -122,9 +122,9 @@ def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[s
 @pytest.mark.parametrize(
     ("order", "said"),
     [
-        (["--from-scn", "5", "--to-scn", "5"], "[5, 5) holds no SCN"),
-        (["--from-scn", "5", "--to-scn", "6", "SHOP.ORDER"], "is no table of the pipeline"),
-        (["--from-scn", "5", "--to-scn", "6", "--execute"], "[5, 6) is not completely landed: nothing is landed"),
+        (["--from", "5", "--to", "5"], "[5, 5) holds no SCN"),
+        (["--from", "5", "--to", "6", "SHOP.ORDER"], "is no table of the pipeline"),
+        (["--from", "5", "--to", "6", "--execute"], "[5, 6) is not completely landed: nothing is landed"),
     ],
 )
 def test_a_backfill_that_cannot_be_done_is_refused_with_its_findings(settings: Path, order: list[str], said: str) -> None:
@@ -200,10 +200,9 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param(["--snapshot", "--declare-gap", "--yes"], "choose one of", id="two options"),
-        pytest.param(["--restored", "--position", "5", "--yes"], "choose one of", id="check and act"),
-        pytest.param(["--to-scn", "5"], "choose one of", id="end without a gap"),
-        pytest.param(["--declare-gap", "--reason", "lost"], "confirm it with --yes", id="not confirmed"),
+        pytest.param(["snapshot", "--scn", "5", "--yes"], "means something to a gap", id="two options"),
+        pytest.param(["position", "--restored", "--scn", "5", "--yes"], "exclude each other", id="check and act"),
+        pytest.param(["--scn", "5"], "means something to a gap", id="end without a gap"),
     ],
 )
 def test_recover_takes_one_option_and_asks_for_confirmation(settings: Path, options: list[str], message: str) -> None:
@@ -343,7 +342,7 @@ LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(
     [
         ("verify_tables", Verification(True, (replace(EQUAL, applied_at=AT),), (), ()), ["verify"]),
         ("take_snapshot", LoadedSnapshot(199, (TableSnapshot("SHOP.T", 199, 2, AT),)), ["snapshot"]),
-        ("run_backfill", BACKFILL, ["backfill", "--from-scn", "100", "--to-scn", "200", "--execute"]),
+        ("run_backfill", BACKFILL, ["backfill", "--from", "100", "--to", "200", "--execute"]),
         ("list_versions", (VERSION,), ["schema", "log", "SHOP.T"]),
         ("schema_at", VERSION, ["schema", "at", "SHOP.T", "250"]),
         ("inspect_redo_loss", LOST, ["recover"]),

@@ -42,8 +42,8 @@ def of_window(folder: Path, file: str, digests: Digests) -> BatchSpec:
 
 
 READERS: dict[str, Callable[[Path, str, Digests], object]] = {
-    "the redo of a window": lambda folder, file, digests: check_redo(of_window(folder, file, digests)),
-    "carried rows": lambda folder, file, digests: check_carried(of_window(folder, file, digests), [file]),
+    "the redo of a window": lambda folder, file, digests: check_redo(of_window(folder, file, digests).redo),
+    "carried rows": lambda folder, file, digests: check_carried(of_window(folder, file, digests).redo, [file]),
     "carried rows that a person looks at": lambda folder, file, digests: read_carried([file], 3, "1.2.3", digests),
     "redo that capture reads again": lambda folder, file, digests: list(
         read_columns(Files(str(folder)), [Path(file).name], COLUMNS, {Path(file).name: digests[file]})
@@ -103,7 +103,7 @@ def test_a_table_is_held_before_damaged_rows_of_its_own_and_the_others_are_not(t
 def test_a_table_is_held_before_the_ddl_whose_rows_are_damaged(tmp_path: Path) -> None:
     file, digests = landed(tmp_path)
     Path(file).unlink()
-    mine = replace(task(tmp_path), whole=(WholeFile(19, file, (14, 16)),))
+    mine = task(tmp_path, whole=(WholeFile(19, file, (14, 16)),))
     spec = batch_spec(tmp_path, [LandedWindow("w", 10, 20, ())], [mine], digests=digests)
 
     (held,) = with_damage_held(spec, [5]).tables

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from redolake.apply.delta.log import VersionToRead, position_of
-from redolake.apply.delta.owner import damage_of
+from redolake.apply.lake_tables import read_log
+from redolake.apply.owner import damage_of
 from redolake.apply.range_changes import is_written
+from redolake.apply.table_log import VersionToRead
 from redolake.apply.verify.compare import table_bytes, version_to_compare
 from redolake.apply.verify.comparison import CompareTask
 from redolake.errors import LakeDamaged
 from redolake.job.as_of import check_versions, make_copy
+from redolake.job.as_of import load_of as load_of_version
 from redolake.job.maintenance import maintain
 from redolake.job.quarantine import load_of
 from redolake.job.swap import find_swap, keep_newest, position_of_copy
-from redolake.records.batches.spec import TableTask
+from redolake.records.batches.spec import Course, TableTask
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.table import TableId
 from tests.integration.spark.specs import version as table_version
@@ -47,8 +49,8 @@ SHADOWED, COPY = "run the backfill again", "make the copy again"
 READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "maintenance": (maintained, AGAIN),
     "maintenance of a history": (lambda path: maintained(path, "shop/orders"), HISTORY),
-    "a load's name": (lambda path: version(path).load, AGAIN),
-    "the position": (lambda path: position_of(str(path), MINE, damage_of(MINE)), AGAIN),
+    "a load's name": (lambda path: load_of_version(version(path)), AGAIN),
+    "the position": (lambda path: read_log(str(path), damage_of(MINE)), AGAIN),
     "quarantine": (lambda path: load_of(str(path), MINE), AGAIN),
     "a swap": (lambda path: find_swap(str(path), MINE, "1-5-copy", 5), AGAIN),
     "what a swap keeps": (lambda path: keep_newest(NO_SPARK, version(path), {}), AGAIN),
@@ -57,7 +59,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "versions as of": (lambda path: check_versions([version(path)]), AGAIN),
     "verify's version": (lambda path: version_to_compare(compared(path)), AGAIN),
     "verify's size": (lambda path: table_bytes(compared(path)), AGAIN),
-    "changes": (lambda path: is_written(TableTask(ORDERS, str(path), SHADOW, ()), "delta"), SHADOWED),
+    "changes": (lambda path: is_written(TableTask(ORDERS, str(path), SHADOW, Course()), "delta"), SHADOWED),
 }  # fmt: skip
 
 

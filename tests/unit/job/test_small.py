@@ -11,15 +11,16 @@ from redolake.job.tables import FEW_ROWS, SMALL_BYTES, is_small
 from redolake.records.batches.manifest import RowAccount
 from redolake.records.batches.spec import TableTask, WholeFile
 from redolake.values.table import Column, ColumnChoice, OracleType
+from tests.integration.spark.specs import with_course
 from tests.unit.records.samples import TASK
 
 NOTHING = RowAccount(landed=0, carried_in=0, rolled_back=0)
-PLAIN = replace(TASK, ddl=(), reshape=())
-DDL = replace(PLAIN, ddl=TASK.ddl)
-WHOLE = replace(PLAIN, whole=(WholeFile(50, "f", (40,)),))
-VERSION = replace(TASK.versions[0], choice=ColumnChoice(large_objects="reread"))
+PLAIN = with_course(replace(TASK, reshape=()), ddl=())
+DDL = with_course(PLAIN, ddl=TASK.course.ddl)
+WHOLE = with_course(PLAIN, whole=(WholeFile(50, "f", (40,)),))
+VERSION = replace(TASK.course.latest, choice=ColumnChoice(large_objects="reread"))
 OF_OBJECTS = replace(VERSION, columns=(*VERSION.columns, Column(3, "DOC", OracleType("CLOB"), 3)))
-OBJECTS = replace(PLAIN, versions=(OF_OBJECTS,), deliveries=())
+OBJECTS = with_course(PLAIN, versions=(OF_OBJECTS,), deliveries=())
 
 
 @pytest.mark.parametrize(

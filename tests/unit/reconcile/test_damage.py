@@ -49,7 +49,7 @@ def test_a_batch_after_two_with_damaged_rows_reads_their_windows_again_and_is_th
     spec = following_batch(context)
     on_disk.batch(*windows, open_now=(OPEN,))
 
-    assert (spec.start, spec.end, spec.open_in) == (200, 500, (OPEN,))
+    assert (spec.start, spec.end, spec.redo.open_in) == (200, 500, (OPEN,))
     last = last_batch(context)
     assert last is not None
     assert (last.start, last.end) == (200, 500)
@@ -69,9 +69,9 @@ def test_rows_carried_in_a_landing_that_was_moved_since_are_found(on_disk: Pipel
 
     spec = following_batch(context)
 
-    assert (spec.start, spec.end, spec.open_in) == (300, 400, (OPEN,))
-    assert spec.carry_in == (on_disk.carried(name),)
-    assert spec.digests[on_disk.carried(name)] == on_disk.files.digest(carried_rows(name))
+    assert (spec.start, spec.end, spec.redo.open_in) == (300, 400, (OPEN,))
+    assert spec.redo.carry_in == (on_disk.carried(name),)
+    assert spec.redo.digests[on_disk.carried(name)] == on_disk.files.digest(carried_rows(name))
 
 
 def test_rows_damaged_right_before_a_resetlogs_are_carried_again_once_their_batch_is_removed(
@@ -91,11 +91,11 @@ def test_rows_damaged_right_before_a_resetlogs_are_carried_again_once_their_batc
 
     corrected_table(context)
     again = following_batch(context)
-    assert (again.resetlogs_id, again.start, again.end, again.open_in) == (FIRST, 200, 300, (OPEN,))
+    assert (again.resetlogs_id, again.start, again.end, again.redo.open_in) == (FIRST, 200, 300, (OPEN,))
     on_disk.batch(old, open_now=(OPEN,))
     corrected_table(context)
     spec = following_batch(context)
-    assert (spec.resetlogs_id, spec.start, spec.end, spec.open_in) == (SECOND, 300, 400, (OPEN,))
+    assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (SECOND, 300, 400, (OPEN,))
 
 
 def test_where_two_incarnations_have_damaged_rows_the_batches_of_both_are_removed_newest_first(
@@ -117,11 +117,11 @@ def test_where_two_incarnations_have_damaged_rows_the_batches_of_both_are_remove
 
     corrected_table(context)
     spec = following_batch(context)
-    assert (spec.resetlogs_id, spec.start, spec.end, spec.open_in) == (FIRST, 200, 300, (OPEN,))
+    assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (FIRST, 200, 300, (OPEN,))
     on_disk.batch(old, open_now=(OPEN,))
     corrected_table(context)
     spec = following_batch(context)
-    assert (spec.resetlogs_id, spec.start, spec.end, spec.open_in) == (SECOND, 300, 500, (OPEN,))
+    assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (SECOND, 300, 500, (OPEN,))
 
 
 def test_the_rows_before_a_resetlogs_carry_a_batch_whose_own_are_damaged(
@@ -135,7 +135,7 @@ def test_the_rows_before_a_resetlogs_carry_a_batch_whose_own_are_damaged(
 
     spec = following_batch(context)
 
-    assert (spec.resetlogs_id, spec.start, spec.end, spec.open_in) == (SECOND, 300, 500, (OPEN,))
+    assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (SECOND, 300, 500, (OPEN,))
 
 
 def test_damaged_rows_before_a_declared_gap_are_not_needed_after_it(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
@@ -150,7 +150,7 @@ def test_damaged_rows_before_a_declared_gap_are_not_needed_after_it(on_disk: Pip
 
     spec = following_batch(context)
 
-    assert (spec.start, spec.end, spec.carry_in) == (350, 500, ())
+    assert (spec.start, spec.end, spec.redo.carry_in) == (350, 500, ())
 
 
 def test_a_lagging_table_whose_rows_were_damaged_before_a_resetlogs_is_held(

@@ -35,7 +35,7 @@ def test_a_drop_that_the_ledger_knows_is_written_again(
     corrected_table(context)
 
     assert file.read_bytes() == written
-    assert [drop.xid for drop in following_batch(context).dropped] == [OPEN.xid]
+    assert [drop.xid for drop in following_batch(context).redo.dropped] == [OPEN.xid]
 
 
 def test_a_damaged_drop_that_the_ledger_does_not_know_is_to_be_made_again(

@@ -9,7 +9,7 @@ from redolake.records.approvals import Approval
 from redolake.records.batches.attempt import Attempt, TableWork
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
 from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, HistoryFact, RowAccount, TableResult
-from redolake.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from redolake.records.batches.spec import BatchSpec, ColumnChange, Course, DroppedXid, HoldAt, LandedWindow, Redo, TableTask
 from redolake.records.captured import CapturedTables
 from redolake.records.closed import ClosedTable
 from redolake.records.continued import BatchPrepared
@@ -71,11 +71,8 @@ TASK = TableTask(
     T,
     "s3://lake/t",
     "p/t/1",
-    (VERSION,),
-    {2: "string", 1: 4},
-    (ColumnChange(50, "add_column", N, "1"),),
+    Course((VERSION,), {2: "string", 1: 4}, (ColumnChange(50, "add_column", N, "1"),), (2,)),
     HoldAt(60, {"what": "x"}),
-    (2,),
 )
 BATCH = BatchSpec(
     "p",
@@ -83,15 +80,10 @@ BATCH = BatchSpec(
     10,
     100,
     "token",
-    (LandedWindow("w", 10, 100, ("a", "b")),),
+    Redo((LandedWindow("w", 10, 100, ("a", "b")),), ("x",), (), (OPEN,), (DROPPED,), "PDB", digests=DIGESTS),
     (TASK,),
     "c",
     "m",
-    ("x",),
-    (OPEN,),
-    (DROPPED,),
-    "PDB",
-    digests=DIGESTS,
 )
 RESULT = BatchResult(
     "p",

@@ -10,7 +10,9 @@ from tests.unit.records.samples import BATCH, RESULT
 
 def test_a_result_recognises_its_specification() -> None:
     assert RESULT.is_of(BATCH)
-    assert not RESULT.is_of(replace(BATCH, dropped=())), "a batch without the drop would have applied the transaction"
+    assert not RESULT.is_of(replace(BATCH, redo=replace(BATCH.redo, dropped=()))), (
+        "a batch without the drop would have applied the transaction"
+    )
     assert not RESULT.is_of(replace(BATCH, end=101))
 
 

@@ -168,6 +168,16 @@ def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(recor
         decode_spec(json.dumps({**older, "format": format_of(type(record))}), "spec.json")
 
 
+def test_the_parts_of_an_older_spec_are_put_together() -> None:
+    body = to_body(BATCH)
+    tables = [{**{name: value for name, value in one.items() if name != "course"}, **one["course"]} for one in body["tables"]]
+    beside = {**{name: value for name, value in body.items() if name != "redo"}, **body["redo"], "tables": tables}
+
+    assert decode_spec(json.dumps({**beside, "format": 13}), "spec.json") == BATCH
+    with pytest.raises(FormatTooNew, match="carry_in"):
+        decode_spec(json.dumps(beside), "spec.json")
+
+
 @pytest.mark.parametrize("depth", [150, 201, 900, 990, 1_000, 200_000])
 @pytest.mark.parametrize("inside", ['{"a":%s}', "[%s]", '{"a":[%s]}'], ids=["objects", "lists", "both"])
 @pytest.mark.parametrize("packed", [False, True])

@@ -21,7 +21,7 @@ import pytest
 
 from redolake import context as contexts
 from redolake.apply.commit_ranges import plan_commit_ranges
-from redolake.apply.delta.set_back import check_not_set_back
+from redolake.apply.set_back import check_not_set_back
 from redolake.config import Pipeline
 from redolake.context import Run, open_context, read_spec
 from redolake.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
@@ -238,8 +238,8 @@ class History:
 
     def run_batch(self, spec: BatchSpec, may_commit: Callable[[], None]) -> None:
         """Apply the transactions that begin in the batch's windows or are carried over. Their rows lie where they begin."""
-        numbers = {t.number for t in self.transactions if any(w.start <= t.begin < w.end for w in spec.windows)}
-        numbers |= {number for file in spec.carry_in for number in json.loads(file)}
+        numbers = {t.number for t in self.transactions if any(w.start <= t.begin < w.end for w in spec.redo.windows)}
+        numbers |= {number for file in spec.redo.carry_in for number in json.loads(file)}
         rows = [t for t in self.transactions if t.number in numbers]
         carried = [t for t in rows if t.commit is None or t.commit >= spec.end]
         tables = tuple(self.apply_one(spec, task, rows, may_commit) for task in spec.tables)
@@ -251,7 +251,7 @@ class History:
             start=spec.start,
             end=spec.end,
             token=spec.token,
-            windows=tuple(window.name for window in spec.windows),
+            windows=tuple(window.name for window in spec.redo.windows),
             tables=tables,
             open_transactions=tuple(OpenTransaction(3, f"1.2.{t.number}", 1, t.begin, None, 1, 1, "X") for t in carried),
             carry_files=(json.dumps([t.number for t in carried]),),

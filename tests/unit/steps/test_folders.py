@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from redolake.apply.delta.owner import Owner
+from redolake.apply.owner import Owner
 from redolake.config import Pipeline
 from redolake.context import open_context
 from redolake.land.landing import Landing

@@ -16,7 +16,7 @@ from redolake.context import Run, now, open_context
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Ledger, open_ledger
 from redolake.records.batches.manifest import BatchResult
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import BatchSpec, Redo
 from redolake.steps.apply.batch import record_batch
 from redolake.steps.shared import leases as leases_steps
 from redolake.steps.shared.leases import kept_lease, take_apply_lease
@@ -48,7 +48,7 @@ def prepared(pipeline):
     with open_context(pipeline) as context:
         lease = take_apply_lease(context)
         folder = context.landing.files.location("batches/b")
-        spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
+        spec = BatchSpec("shop", 1, 100, 200, "t", Redo(), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
         return spec, context.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 

@@ -33,9 +33,9 @@ def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDi
     corrected_table(context)
     spec = following_batch(context)
 
-    (carried,) = spec.carry_in
+    (carried,) = spec.redo.carry_in
     assert Path(carried).read_bytes().startswith(b"rows of ")
-    assert (spec.open_in, spec.rows) == ((OPEN,), 10 + 1 + OPEN.rows)
+    assert (spec.redo.open_in, spec.redo.rows) == ((OPEN,), 10 + 1 + OPEN.rows)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context
     corrected_table(context)
     spec = following_batch(context)
 
-    assert (spec.start, spec.end, spec.carry_in, spec.open_in, spec.rows) == (300, 400, (), (), 10 + 1)
+    assert (spec.start, spec.end, spec.redo.carry_in, spec.redo.open_in, spec.redo.rows) == (300, 400, (), (), 10 + 1)
     assert [task.hold for task in spec.tables] == [None]
 
 
@@ -93,7 +93,7 @@ def test_a_batch_up_to_a_resetlogs_has_its_doubtful_scn(on_disk: PipelineOnDisk,
     corrected_table(context)
     spec = following_batch(context)
 
-    assert (spec.end, spec.doubtful_scn) == (300, 299)
+    assert (spec.end, spec.redo.doubtful_scn) == (300, 299)
     assert [task.hold for task in spec.tables] == [None]
 
 
@@ -155,11 +155,11 @@ def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
     context.ledger.release(ORDERS)
 
     before = following_catch_up(context)
-    assert (before.start, before.end, before.open_in) == (200, 250, (OPEN,))
+    assert (before.start, before.end, before.redo.open_in) == (200, 250, (OPEN,))
     on_disk.batch(first, catch_up="1")
     assert corrected_table(context).position == ChainPosition(FIRST, 249)
     after = following_catch_up(context)
-    assert (after.start, after.end, after.carry_in, after.tables[0].hold) == (300, 400, (), None)
+    assert (after.start, after.end, after.redo.carry_in, after.tables[0].hold) == (300, 400, (), None)
 
 
 def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: PipelineContext) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pyarrow.parquet as pq
 import pytest
 
 from redolake import steps
@@ -31,6 +32,7 @@ from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec,
 from redolake.records.pruned import Pruned, PruneStep
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.steps.ranges.as_of import plan_read
+from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.scn import Scn
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, ORDERS, PipelineOnDisk, carried_rows
@@ -87,7 +89,8 @@ class Landing(PipelineOnDisk):
     def landed(self, start: int, *ddl: DdlRow) -> WindowManifest:
         made = self.window(start, start + 100, ddl=ddl, tables=tuple(map(str, OBJECTS)), rows=3)
         self.names[start] = made.name
-        self.write(layout.in_window(made.name, made.files[0]), "redo")
+        file = self.folder / "shop" / layout.in_window(made.name, made.files[0])
+        pq.write_table(LANDED_SCHEMA.empty_table(), file)
         return made
 
 

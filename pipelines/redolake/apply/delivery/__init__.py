@@ -11,6 +11,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import appended, keyed, reread_rows, whole_table
 from redolake.apply.delivery.prepared import PreparedRange, TableRange
 from redolake.apply.quarantine.divide import check_plain
+from redolake.apply.schema import check_columns
 from redolake.apply.spark.probes import Plan
 from redolake.values.delivery import (
     PLAIN,
@@ -22,13 +23,15 @@ from redolake.values.delivery import (
     RereadValues,
     WholeTable,
 )
+from redolake.values.lake_columns import with_lake_names
 
 
 def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     """Raise the range's problem, or SchemaConflict for a target with other columns, before anything is decoded."""
     if part.committed.problem is not None:
         raise part.committed.problem
-    part.table.check_columns(part.version, part.task, context.translation)
+    lake = with_lake_names(part.version, part.task.options)
+    check_columns(lake, part.task.course.rules, part.table.columns, context.translation)
     check_plain(
         context, part.table, part.task, part.commit_range, is_plain=part.commit_range.delivery in (PLAIN, WholeTable(PLAIN))
     )

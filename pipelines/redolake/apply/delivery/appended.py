@@ -9,12 +9,13 @@ from redolake.apply.delivery.changes import decode_range
 from redolake.apply.delivery.prepared import PreparedRange, TableRange, ToAppend
 from redolake.apply.landed.check_changes import check_all, probe_changes
 from redolake.apply.landed.mapped_changes import PASSES, filtered_by_window, probe_filtered
+from redolake.apply.partitions import with_findings
 from redolake.apply.spark.probes import Plan
 from redolake.values.redo import Operation
 
 
 def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
-    decoded = part.table.with_findings(decode_range(context, part), (), part.task.options)
+    decoded = with_findings(decode_range(context, part), part.table.columns, (), part.task.options)
     seen = yield probe_changes(decoded, counts_nulls=part.counts_nulls)
     check_all(part.task, seen, part.committed.count)
     inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)

@@ -15,6 +15,7 @@ from redolake.apply.landed.check_changes import check_all, probe_changes
 from redolake.apply.net.net_change import net_change
 from redolake.apply.objects.assembling import assemble, of_rows, with_assembled, with_pieces, without_pieces
 from redolake.apply.objects.large_objects import of_objects, without_objects
+from redolake.apply.own_columns import live
 from redolake.apply.spark.probes import Plan
 from redolake.apply.target import TargetColumn
 from redolake.values.delivery import Assembled
@@ -41,7 +42,7 @@ def assemble_objects(
     pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), part.key))
     check_all(part.task, probe_changes(pieces).answer(), count)
     both = keep(with_pieces(decoded, pieces, part.key))
-    key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.task.options)
     read_text = context.translation.read_text
     objects = assemble(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
     return without_pieces(both, large), objects, count

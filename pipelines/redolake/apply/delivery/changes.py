@@ -26,6 +26,7 @@ from redolake.apply.net.missing_columns import (
     with_missing,
 )
 from redolake.apply.net.net_change import by_key, events, without_filtered
+from redolake.apply.own_columns import live, needed_columns
 from redolake.apply.spark.probes import Plan
 from redolake.apply.target import TargetColumn
 from redolake.errors import ChunksNeedOneScn, RedoNotUnderstood
@@ -42,21 +43,23 @@ def decode_range(
     shows_trouble: bool = False,
 ) -> DataFrame:
     """Decode the range's changes, or these of them. `shows_touched`, `keeps_before`, `shows_trouble` add columns (Target)."""
-    task, commit_range = part.task, part.commit_range
+    task, course, commit_range = part.task, part.task.course, part.commit_range
     columns = source_columns(context, part)
     target = Target(
         columns,
         part.key,
-        frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
+        frozenset(c.id for c in columns if c.default is not None or c.id in course.defaulted),
         shows_touched,
-        tuple(dict.fromkeys((*part.table.needs(task.options), *(NEEDS if task.history else ())))),
-        computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
+        tuple(dict.fromkeys((*needed_columns(task.options), *(NEEDS if task.history else ())))),
+        computed=frozenset(column.id for version in task.course.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
         has_trouble=shows_trouble,
     )
     rows = part.committed.frame if changes is None else changes
-    decoded = decode(rows, part.known_versions, task.rules, target, context.translation, task.mined_names, task.known_from)
+    decoded = decode(
+        rows, part.known_versions, course.rules, target, context.translation, course.mined_names, course.known_from
+    )
     isolates = shows_trouble and task.quarantine is not None and "transform" in task.quarantine.classes
     return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key, isolates=isolates))
 
@@ -67,7 +70,7 @@ def source_columns(context: ApplyContext, part: TableRange) -> tuple[TargetColum
     if mapping is None:
         return tuple(have.values())
     replaced = {one.id for one in mapping.computed}
-    types = {c.id: context.translation.spark_type(c.type, part.task.rules.get(c.id)) for c in part.version.columns}
+    types = {c.id: context.translation.spark_type(c.type, part.task.course.rules.get(c.id)) for c in part.version.columns}
     plain = tuple(column for column in have.values() if column.id not in replaced)
     return (*plain, *(TargetColumn(c.id, c.name, types[c.id]) for c in part.version.columns if c.id in replaced))
 
@@ -102,7 +105,7 @@ def filled_events(
     if missing.columns:
         happened = fill_missing(part, happened, missing)
     if maps_key(part.version):
-        taken = table.live(part.task.options)
+        taken = live(table.rows(), part.task.options)
         happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
     return (happened if part.filter is None else without_filtered(happened, counts_nulls=part.counts_nulls)), missing
 
@@ -129,7 +132,7 @@ def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame,
             table=task.table,
             scn=part.commit_range.start,
         )
-    key, rows = [table.columns[i] for i in part.key], table.live(task.options)
+    key, rows = [table.columns[i] for i in part.key], live(table.rows(), task.options)
     if healed:
         rows = without_keys(rows, key_in_lake(part.version, task.options), healed)
     return context.kept.keep(task.table, with_rows(decoded, rows, key))
@@ -139,5 +142,5 @@ def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> Dat
     filled = fill_known(happened, missing, part.key)
     if not missing.keys_change:
         return filled
-    key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.task.options)
     return by_key(fill_moved(filled, rows, missing, key, part.committed.count), part.key)

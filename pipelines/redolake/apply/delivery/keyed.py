@@ -9,7 +9,9 @@ from pyspark.sql import DataFrame, Row
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import assembled, nullable_key, plain, reread_values
 from redolake.apply.delivery.prepared import NetChanges, PreparedRange, TableRange, ToMerge
+from redolake.apply.key_range import ranged_column
 from redolake.apply.landed.check_changes import check_all, probe_net_changes
+from redolake.apply.partitions import with_findings
 from redolake.apply.spark.probes import Plan
 from redolake.apply.target import NetColumns, TargetColumn, key_range
 from redolake.values.delivery import Assembled, Keyed, NullableKey, Plain, RereadValues
@@ -32,7 +34,7 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Keyed) -> Pla
 
 def prepare(context: ApplyContext, part: TableRange, delivery: Keyed) -> Plan[PreparedRange]:
     net = yield from net_changes(context, part, delivery)
-    ranged = None if net.has_whole else part.table.ranged_column(part.version)
+    ranged = None if net.has_whole else ranged_column(part.table, part.version)
     net, frame, seen = yield from check_net_changes(context, part, net, ranged)
     return to_merge(part, net, frame, seen, ranged)
 
@@ -42,7 +44,7 @@ def check_net_changes(
 ) -> Plan[tuple[NetChanges, DataFrame, Row]]:
     """Return the net changes, those that were kept and none of which has a finding or is missing, and what their probe saw.
     Where a change has a finding and may go to quarantine, they are computed once more without it."""
-    frame = part.table.with_findings(net.frame, part.key, part.task.options)
+    frame = with_findings(net.frame, part.table.columns, part.key, part.task.options)
     frame = context.kept.keep(part.task.table, frame)
     seen = yield probe_net_changes(frame, ranged, counts_nulls=part.counts_nulls)
     if net.undivided is not None and seen["finding"] is not None:

@@ -22,6 +22,7 @@ from redolake.apply.delivery.prepared import NetChanges, TableRange
 from redolake.apply.landed.keys import has_null, is_moved, lacks_key
 from redolake.apply.net.net_change import ENTERED, ORDER, net_change
 from redolake.apply.objects.large_objects import with_row_ids
+from redolake.apply.own_columns import live, needed_columns
 from redolake.apply.spark.probes import Plan
 from redolake.apply.spark.quoting import quote
 from redolake.apply.target import REMOVE, UPSERT, TargetColumn
@@ -45,10 +46,8 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
     keyed = happened.filter(~is_null)
     net = net_change(keyed, part.key, counts_nulls=part.counts_nulls, asks_target=part.asks_target)
     net = net.withColumn("is_whole", F.lit(False))
-    has, needs = part.table.columns, part.table.needs(options)
-    rows = of_whole_rows(
-        happened.filter(is_null), part.table.live(options), has, part.key, options, needs, counts_nulls=part.counts_nulls
-    )
+    has, needs, target = part.table.columns, needed_columns(options), live(part.table.rows(), options)
+    rows = of_whole_rows(happened.filter(is_null), target, has, part.key, options, needs, counts_nulls=part.counts_nulls)
     net = net.unionByName(rows, allowMissingColumns=True)
     return NetChanges(net, part.committed.count, missing, has_whole=True)
 

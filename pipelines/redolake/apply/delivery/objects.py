@@ -18,5 +18,5 @@ def decode_objects(context: ApplyContext, part: TableRange, changed: DataFrame, 
     columns = tuple(part.table.columns[i] for i in part.key)
     target = Target(columns, part.key, frozenset(), also=OF_OBJECT, has_pieces=has_pieces)
     task = part.task
-    decoded = decode(changed, part.known_versions, task.rules, target, context.translation, task.mined_names)
+    decoded = decode(changed, part.known_versions, task.course.rules, target, context.translation, task.course.mined_names)
     return decoded if part.version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))

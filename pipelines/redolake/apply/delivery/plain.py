@@ -13,6 +13,7 @@ from redolake.apply.landed.findings import TROUBLE
 from redolake.apply.landed.mapped_changes import filtered_by_window, probe_filtered
 from redolake.apply.net.net_change import net_change
 from redolake.apply.objects.large_objects import with_row_ids
+from redolake.apply.partitions import with_findings
 from redolake.apply.quarantine.divide import NOTHING_TAKEN, Taken, divide, has_events
 from redolake.apply.spark.probes import Plan
 
@@ -20,7 +21,7 @@ from redolake.apply.spark.probes import Plan
 def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
     if part.task.quarantine is None:
         return (yield from of_decoded(context, part, decode_range(context, part)))
-    decoded = part.table.with_findings(decode_range(context, part, shows_trouble=True), part.key, part.task.options)
+    decoded = with_findings(decode_range(context, part, shows_trouble=True), part.table.columns, part.key, part.task.options)
     if part.is_mixed or part.commit_range.whole is not None or has_events(context, part.table, part.task):
         return (yield from net_changes_without_bad(context, part, decoded))
     # Most batches have nothing that goes to quarantine: the look at the net changes, which all have, says so.

@@ -76,7 +76,7 @@ class TableRange:
     @property
     def counts_nulls(self) -> bool:
         """Return whether values that do not fit are NULL by rule, so that the changes have `nulled`."""
-        return any(map(is_else_null, self.task.rules.values()))
+        return any(map(is_else_null, self.task.course.rules.values()))
 
     @property
     def is_mixed(self) -> bool:
@@ -85,7 +85,7 @@ class TableRange:
 
     @property
     def known_versions(self) -> tuple[Known, ...]:
-        return known_versions(self.task, self.commit_range, self.committed.scns)
+        return known_versions(self.task.course, self.commit_range, self.committed.scns)
 
 
 @dataclass(frozen=True, slots=True)

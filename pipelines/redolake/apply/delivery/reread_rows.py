@@ -62,14 +62,14 @@ def whole_rows(
     before = of_columns(after, {*keys, ROWID_COLUMN})
     parts, nulled = [], 0
     for file in used:
-        source = read_source(spark, [file.path], after, task.rules, translation, partition_by=task.options.partition_by)
+        source = read_source(spark, [file.path], after, task.course.rules, translation, partition_by=task.options.partition_by)
         nulled += sum(check_values(source, after).nulled.values())
         parts.append(rows_by_key(source, keys, source.names, file, is_there=True))
         if file.before is not None:
-            gone = read_source(spark, [file.before], before, task.rules, translation)
+            gone = read_source(spark, [file.before], before, task.course.rules, translation)
             parts.append(rows_by_key(gone, keys, source.names, file, is_there=False))
     rows = unite(parts)
-    may_be_null = any(column.nullable for known in task.versions for column in known.columns if column.id in keys)
+    may_be_null = any(column.nullable for known in task.course.versions for column in known.columns if column.id in keys)
     if may_be_null and rows.filter(has_null(keys)).limit(1).count():
         raise RedoNotUnderstood(
             "a changed row has a NULL in its key, and the redo does not contain its columns, by which it would be known",

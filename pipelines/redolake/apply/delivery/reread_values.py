@@ -110,7 +110,7 @@ def read_again(
     narrow = of_columns(whole, {*version.key, *(column.id for column in large), ROWID_COLUMN})
     parts = []
     for file in files:
-        source = read_source(spark, [file.path], narrow, task.rules, translation)
+        source = read_source(spark, [file.path], narrow, task.course.rules, translation)
         names = {i: quote(name) for i, name in source.names.items()}
         parts.append(
             source.frame.select(

@@ -17,6 +17,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import keyed
 from redolake.apply.delivery.prepared import PreparedRange, TableRange
 from redolake.apply.landed.source_rows import check_values, read_source
+from redolake.apply.own_columns import live
 from redolake.apply.spark.probes import Plan
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.shallow import any_of
@@ -58,7 +59,7 @@ def read_whole(
     """Return k<id>, f<id> of the filled columns, and `is_left`."""
     ids = {*version.key, *(column.id for column in filled)}
     narrow = of_columns(version, ids)
-    source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
+    source = read_source(context.spark, [whole.path], narrow, task.course.rules, context.translation)
     check_values(source, narrow)
     names = {i: quote(name) for i, name in source.names.items()}
     return source.frame.select(
@@ -72,7 +73,7 @@ def both_sides(
     table: Target, task: TableTask, version: TableVersion, filled: Sequence[TargetColumn], read: DataFrame
 ) -> DataFrame:
     """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
-    target = table.live(task.options).select(
+    target = live(table.rows(), task.options).select(
         *(F.col(quote(table.columns[i].name)).alias(frames.key(i)) for i in version.key),
         *(F.col(quote(column.name)).alias(frames.in_target(column.id)) for column in filled),
         F.lit(True).alias("is_there"),

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from redolake.apply.spark.session import session_like
+from redolake.apply.target import Tag
 
 APP_ID = "spark.databricks.delta.write.txnAppId"
 VERSION = "spark.databricks.delta.write.txnVersion"
@@ -26,30 +26,10 @@ def text_of(metadata: Mapping[str, object]) -> str:
     return json.dumps({"redolake": dict(metadata)}, sort_keys=True).replace("$", "\\u0024")
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """The txn and user metadata of one commit; without an application id it has no txn. `metadata` is for DESCRIBE HISTORY; the
-    code only reads whether it is ours, and what was checked."""
-
-    app_id: str
-    version: int
-    metadata: Mapping[str, object]
-
-    @property
-    def text(self) -> str:
-        return text_of(self.metadata)
-
-    def options(self) -> dict[str, str]:
-        """Return the options of a DataFrameWriter."""
-        txn = {"txnAppId": self.app_id, "txnVersion": str(self.version)} if self.app_id else {}
-        return {**txn, "userMetadata": self.text}
-
-
-@contextmanager
-def session_with_metadata(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[SparkSession]:
-    """Yield a session with the views of `spark`; its commits have the user metadata, by which they are known as ours."""
-    with session_with_tag(spark, Tag("", 0, metadata)) as session:
-        yield session
+def options_of(tag: Tag) -> dict[str, str]:
+    """Return the options of a DataFrameWriter."""
+    txn = {"txnAppId": tag.app_id, "txnVersion": str(tag.version)} if tag.app_id else {}
+    return {**txn, "userMetadata": text_of(tag.metadata)}
 
 
 @contextmanager
@@ -58,5 +38,5 @@ def session_with_tag(spark: SparkSession, tag: Tag) -> Iterator[SparkSession]:
     with session_like(spark) as session:
         for key, value in ((APP_ID, tag.app_id), (VERSION, str(tag.version))) if tag.app_id else ():
             session.conf.set(key, value)
-        session.conf.set(METADATA, tag.text)
+        session.conf.set(METADATA, text_of(tag.metadata))
         yield session

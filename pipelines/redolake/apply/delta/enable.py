@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
-from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.delta.writer import commit
 from redolake.apply.spark.quoting import table_at
+from redolake.apply.target import Tag, Terms
 
 
 def enable_features(table: DeltaTable, features: Iterable[Feature], metadata: Mapping[str, object], terms: Terms) -> None:
@@ -22,9 +22,9 @@ def enable_features(table: DeltaTable, features: Iterable[Feature], metadata: Ma
             writer.run(f"ALTER TABLE {table_at(table.path)} {enable_clause(feature)}")
 
 
-def enable_for(table: DeltaTable, frame: DataFrame, metadata: Mapping[str, object], terms: Terms) -> None:
+def enable_for(table: DeltaTable, schema: StructType, metadata: Mapping[str, object], terms: Terms) -> None:
     """Enable what the names and types of the columns need with which the table is going to be written again."""
-    names = (feature_of_name(field.name) for field in frame.schema.fields)
-    types = (feature_of_type(field.dataType.simpleString()) for field in frame.schema.fields)
+    names = (feature_of_name(field.name) for field in schema.fields)
+    types = (feature_of_type(field.dataType.simpleString()) for field in schema.fields)
     needed = sorted({feature for feature in (*names, *types) if feature is not None})
     enable_features(table, needed, metadata, terms)

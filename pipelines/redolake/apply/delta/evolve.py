@@ -17,7 +17,6 @@ from pyspark.sql import types as T
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import (
     Feature,
     enable_clause,
@@ -26,14 +25,14 @@ from redolake.apply.delta.features import (
     has_feature,
     statistics_clause,
 )
-from redolake.apply.delta.owner import Owner
 from redolake.apply.delta.rewrite import rewrite, widens
-from redolake.apply.delta.schema import COLUMN_ID, check_columns, field_of, has_rowid, refuse_conflict
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, Writer, commit
+from redolake.apply.delta.writer import Writer, commit
+from redolake.apply.schema import check_columns, field_of, has_rowid, refuse_conflict
 from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
 from redolake.apply.spark.types import parse_type
-from redolake.apply.target import TargetColumn
+from redolake.apply.table_log import COLUMN_ID
+from redolake.apply.target import Tag, TargetColumn, Terms
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange, TableTask
 from redolake.values.lake_columns import lake_column, with_lake_names
@@ -65,12 +64,7 @@ class Evolution:
         return [self.alter(enable_clause(feature))]
 
     def type_of(self, step: ColumnChange) -> str:
-        return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
-
-    @property
-    def terms(self) -> Terms:
-        owner = Owner.of(self.task.app_id, self.context.origin, self.version.object_id)
-        return Terms(self.task.table, owner, self.context.may_commit, self.context.check_lake)
+        return self.context.translation.spark_type(step.column.type, self.task.course.rules.get(step.column.id))
 
     @property
     def for_any_reader(self) -> bool:
@@ -86,6 +80,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     if not commit_range.followed:
         return
     check_kinds(task, commit_range.followed)
+    table.is_proved = False  # so that the first commit looks at what others have done
     version = with_lake_names(commit_range.version, task.options)
     evolution = Evolution(context, table, task, version)
     done = None if table.log is None else table.log.last_ddl(table.app_id)
@@ -98,7 +93,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
             follow_steps(evolution, run, number)
         fill_defaults(evolution, steps, Tag(table.filling_id, scn, context.metadata))
     if done is None or done[0] <= last:  # a repeat may find the DDL of a later range followed: this one had no changes
-        check_columns(version, task.rules, table.columns, context.translation)
+        check_columns(version, task.course.rules, table.columns, context.translation)
 
 
 def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:
@@ -140,7 +135,7 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
     txn = (table.filling_id, run[0].scn) if run[0].kind == "truncate" else ("", 0)
     for place, make in enumerate(commits, 1):
         tag = Tag(*txn, {**about, **({"ddl_step": number} if place == len(commits) else {})})
-        with commit(table, evolution.terms, tag, "evolve") as writer:
+        with commit(table, Terms.of(context, evolution.task), tag, "evolve", follows=True) as writer:
             make(writer)
 
 
@@ -336,7 +331,7 @@ def fill_defaults(evolution: Evolution, steps: Sequence[ColumnChange], tag: Tag)
     ]
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
-    with commit(table, evolution.terms, tag, "fill") as writer:
+    with commit(table, Terms.of(evolution.context, evolution.task), tag, "fill", follows=True) as writer:
         writer.run(fill_sql(table.path, added))
 
 

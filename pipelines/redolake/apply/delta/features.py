@@ -6,10 +6,10 @@ Column mapping may be enabled later, because columns that exist keep their names
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from pyspark.sql.types import StructType
+from pyspark.sql import types as T
 
 from redolake.apply.delta.log import DeltaLog
 from redolake.apply.spark.quoting import quote, text_literal
@@ -60,7 +60,15 @@ def feature_of_name(name: str) -> Feature | None:
     return "columnMapping" if needs_mapping(name) else None
 
 
-def statistics(schema: StructType, options: TargetOptions, partitions: Iterable[str]) -> dict[str, str]:
+def names_of(schema: T.StructType) -> Iterator[str]:
+    """Yield the names of the columns, and of the fields in them."""
+    for field in schema.fields:
+        yield field.name
+        if isinstance(field.dataType, T.StructType):
+            yield from names_of(field.dataType)
+
+
+def statistics(schema: T.StructType, options: TargetOptions, partitions: Iterable[str]) -> dict[str, str]:
     """Return the property by which Delta keeps minima and maxima for `readers: any`; none where the settings name one."""
     if options.readers != "any" or {MEASURED, NAMED_MEASURED} & dict(options.properties).keys():
         return {}
@@ -71,16 +79,16 @@ def statistics(schema: StructType, options: TargetOptions, partitions: Iterable[
     return {NAMED_MEASURED: ",".join(map(quote, names))} if names else {MEASURED: "0"}
 
 
-def measured_alike(schema: StructType) -> list[str]:
+def measured_alike(schema: T.StructType) -> list[str]:
     return [field.name for field in schema.fields if MEASURED_ALIKE.fullmatch(field.dataType.simpleString())]
 
 
-def statistics_clause(log: DeltaLog, after: StructType, options: TargetOptions) -> str | None:
+def statistics_clause(log: DeltaLog, after: T.StructType, options: TargetOptions) -> str | None:
     """Return the part of ALTER TABLE that comes before all rows are replaced by those of `after`: Delta keeps properties, and
     refuses names of columns that are gone. None where the table measures nothing else already."""
     types = {field.name: field.dataType for field in after.fields}
-    present = StructType.fromJson(dict(log.schema()))
-    both = StructType([field for field in present.fields if types.get(field.name) == field.dataType])
+    present = T.StructType.fromJson(dict(log.schema()))
+    both = T.StructType([field for field in present.fields if types.get(field.name) == field.dataType])
     wanted = statistics(both, options, log.partition_columns())
     listed = log.properties().get(NAMED_MEASURED)
     clustered = {name for name in map(options.name, options.cluster_by) if name in types}

@@ -1,109 +1,54 @@
 """The Delta table with the history of a table (values/history.py).
 
-Its commits are under `<pipeline>/<table>/<resetlogs>/history/<epoch>` and the table's load, at the last SCN of the commits that
-they have. A commit range's rows are appended before its MERGE. If a process ends between the two, the history is ahead: the
+A commit range's rows are appended before its MERGE. If a process ends between the two, the history is ahead: the
 range is applied again, perhaps with more commits, and only those above the history's own position are appended.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from redolake.apply import own_columns
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta import own_columns
-from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
-from redolake.apply.delta.log import Damage, DeltaLog, base_of, load_in
-from redolake.apply.delta.owner import Owner, check_owner
-from redolake.apply.delta.rewrite import OURS, widens
-from redolake.apply.delta.schema import COLUMN_ID
+from redolake.apply.delta.rewrite import widens
 from redolake.apply.delta.settings import settle
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.delta.target import DeltaTarget
+from redolake.apply.delta.writer import commit
+from redolake.apply.epochs import BEGAN, damage_in, newest_epoch, of_table
+from redolake.apply.owner import Owner, check_owner
+from redolake.apply.schema import OURS
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.types import parse_type
-from redolake.errors import LakeDamaged, SchemaConflict, TableSetBack
-from redolake.records.batches.manifest import HistoryFact
+from redolake.apply.table_log import COLUMN_ID
+from redolake.apply.target import Tag, Terms
+from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
 from redolake.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
 from redolake.values.lake_rules import fold
-from redolake.values.table import TableId
 
-EPOCH = re.compile(r"/history/(\d+)")
-BEGAN = ("epoch_since", "epoch_because")  # in the user metadata of each commit
+REBUILT = "the history was rebuilt from redo"
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    number: int
-    reached: Reached
-
-
-def newest_epoch(log: DeltaLog | None) -> Epoch | None:
-    """Return the history's newest epoch and how far it is; None for a table without one."""
-    txns = {} if log is None else log.txns()
-    numbers = {app: int(found[1]) for app in txns if (found := EPOCH.search(app))}
-    if not numbers:
-        return None
-    newest = max(numbers.values())
-    of_epoch = {app: txns[app] for app, number in numbers.items() if number == newest}
-    return Epoch(newest, position_of_load(of_epoch, next(iter(loads_in(of_epoch)), "")))
-
-
-def of_table(table: DeltaTable) -> Reached:
-    """Return how far a table is."""
-    own = base_of(table.base_id)
-    txns = {} if table.log is None else {app: number for app, number in table.log.txns().items() if app.startswith(own)}
-    return position_of_load(txns, load_in(table.app_id))
-
-
-def position_of_load(txns: Mapping[str, int], load: str) -> Reached:
-    """Return how far the commits of a load are, whatever the incarnation of the database."""
-    position, beside = None, dict[str, int]()
-    for app, number in txns.items():
-        name = after_load(app, load)
-        if name == "":
-            position = number if position is None else max(position, number)
-        elif name is not None:
-            beside[name] = max(number, beside.get(name, number))
-    return Reached(load, position, beside)
-
-
-def loads_in(txns: Mapping[str, int]) -> set[str]:
-    return {load for app in txns if (load := load_in(app))}
-
-
-def after_load(app_id: str, load: str) -> str | None:
-    """Return what an application id has after the load, such as `/repair`; None for one of another load."""
-    found = re.fullmatch(rf".+?/\d+(?:/history/\d+)?{re.escape(load)}(/[a-z]+)?", app_id, re.DOTALL)
-    return None if found is None else found[1] or ""
-
-
-class DeltaHistory(DeltaTable):
+class DeltaHistory(DeltaTarget):
     """`base_id` is the table's, without its load."""
 
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
         owner = Owner.of(base_id)
         super().__init__(spark, path, base_id, None if owner is None else damage_in(owner.table, path))
 
-    def check_not_set_back(self, task: TableTask) -> None:
-        """Raise TableSetBack when the history lacks what batches have appended, so that an epoch would begin without a word;
-        LakeDamaged for a log that cannot be read."""
-        if task.history_at_least is not None:
-            check_reached(self.log, task.history_at_least, task.table, self.path)
-
     def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
         """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
         not applied yet. Raise SchemaConflict for a table that can have no history."""
         check_possible(table, task)
-        there, epoch = of_table(table), newest_epoch(self.log)
+        there, epoch = of_table(table.log, table.base_id), newest_epoch(self.log)
         if is_mixed(task, there):
             return  # the rows of chunks are those of several SCNs: the history begins when they are those of one
         reached = None if epoch is None else epoch.reached
@@ -125,7 +70,7 @@ class DeltaHistory(DeltaTable):
         context.report(f"{task.table}: its history begins at SCN {scn} ({why})")
         columns = {i: F.col(quote(column.name)).alias(frames.after(i)) for i, column in table.columns.items()}
         rows = (
-            own_columns.live(table.rows, task.options)
+            own_columns.live(table.rows(), task.options)
             .select(*columns.values())
             .withColumns({"_op": F.lit("load"), "_image": F.lit("after"), "_note": F.lit(None).cast("string")})
         )
@@ -147,25 +92,16 @@ class DeltaHistory(DeltaTable):
     ) -> None:
         """Commit the rows of a new epoch, then note what was committed beside the stream: a process that ends in between leaves
         an epoch more."""
-        app = f"{self.base_id}/history/{number}{load_in(table.app_id)}"
+        app = f"{self.base_id}/history/{number}{table.load}"
         self.append_rows(context, task, rows, app, max(-1 if there.position is None else there.position, 0), number, began)
         for name, done in there.beside.items():
             nothing = self.spark.createDataFrame([], T.StructType([]))
             self.append_rows(context, task, nothing, f"{app}{name}", done, number, began)
 
-    def state(self) -> HistoryFact | None:
-        """Return how far the history is; None where it has not begun."""
-        epoch = newest_epoch(self.log)
-        if epoch is None or self.log is None:
-            return None
-        noted = self.log.note_with(*BEGAN)
-        since, why = noted.get("epoch_since"), str(noted.get("epoch_because", ""))
-        return HistoryFact(epoch.number, epoch.reached.position, since, why, self.log.table_bytes())
-
     def record(self, context: ApplyContext, table: DeltaTable, task: TableTask, rows: DataFrame, last_scn: int) -> None:
         """Append the changes up to `last_scn` that the history does not have yet."""
         epoch = newest_epoch(self.log)
-        if epoch is None or epoch.reached.load != load_in(table.app_id):
+        if epoch is None or epoch.reached.load != table.load:
             return  # it has not begun: see `follow`
         reached = -1 if epoch.reached.position is None else epoch.reached.position
         if reached >= last_scn:
@@ -174,6 +110,31 @@ class DeltaHistory(DeltaTable):
         self.fit(context, table, task, last_scn)
         app = f"{self.base_id}/history/{epoch.number}{epoch.reached.load}"
         self.append_rows(context, task, rows.filter(F.col("_commit_scn") > reached), app, last_scn, epoch.number)
+
+    def add(self, context: ApplyContext, table: DeltaTable, task: TableTask, made: DeltaHistory) -> int:
+        """They become the newest epochs, in one commit with the position of the table, which the stream continues."""
+        check_alike(made, task)
+        there, epoch, last = of_table(table.log, table.base_id), newest_epoch(self.log), newest_epoch(made.log)
+        assert last is not None, "a batch has begun it"
+        before = 0 if epoch is None else epoch.number
+        context.may_commit()
+        self.claim(context, table, task)
+        self.fit(context, table, task, 1 + (there.position or 0))
+        for field in fields_of(made):
+            if field.metadata[COLUMN_ID] not in self.columns:  # dropped since
+                self.add_to_history(context, task, field, 1 + (there.position or 0))
+        begins = (F.col("_op") == "begin") & (F.col("_epoch") == 1)
+        rows = made.rows().select(
+            *(F.col(name) for name in COLUMNS if name not in ("_epoch", "_note")),
+            (F.col("_epoch") + before).alias("_epoch"),
+            F.when(begins, F.lit(REBUILT)).otherwise(F.col("_note")).alias("_note"),
+            *(F.col(quote(column.name)).alias(frames.after(i)) for i, column in made.columns.items()),
+        )
+        context.may_commit()
+        newest = made.log.note_with(*BEGAN) if made.log is not None else {}
+        began = (int(newest.get("epoch_since", 0)), REBUILT if last.number == 1 else str(newest.get("epoch_because", "")))
+        self.append_epoch(context, table, task, rows, there, before + last.number, began)
+        return last.number
 
     def append_rows(
         self,
@@ -208,7 +169,7 @@ class DeltaHistory(DeltaTable):
         return {} if self.log is None else self.log.txns()
 
     def terms(self, context: ApplyContext, task: TableTask) -> Terms:
-        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.versions[-1].object_id)
+        owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.course.latest.object_id)
         return Terms(task.table, owner, context.may_commit, context.check_lake)
 
     def tag(self, context: ApplyContext, task: TableTask) -> Tag:
@@ -280,31 +241,6 @@ class DeltaHistory(DeltaTable):
             writer.run(f"ALTER TABLE {table_at(self.path)} {alteration}")
 
 
-def check_reached(log: DeltaLog | None, at_least: int, table: TableId, path: str) -> None:
-    """Raise TableSetBack for the history at `path` unless it has commits up to an SCN."""
-    epoch = newest_epoch(log)
-    position = -1 if epoch is None or epoch.reached.position is None else epoch.reached.position
-    if position < at_least:
-        what = "is gone" if epoch is None else f"holds commits up to SCN {position}: it is an older copy"
-        what = f"the history of the table, which held commits up to SCN {at_least}, {what}"
-        raise TableSetBack(what, cure=cure_of(table, path), table=table, path=path)
-
-
-def damage_in(table: object, path: str) -> Damage:
-    """Return the error of a file of the log of the history at `path`."""
-    what = "the Delta log of the history is damaged"
-    return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure_of(table, path), path=file, table=table)
-
-
-def cure_of(table: object, path: str) -> str:
-    """Return what mends the history at `path`, if it is gone or cannot be read."""
-    return (
-        f"put {path} back from a copy. Without a copy, move away what is left of it, and run `redolake history rebuild {table} "
-        f"--execute --yes`. If a batch has held the table, run `redolake resume {table}` then; or let the history begin again "
-        f"with the rows of now: `redolake resume {table} --new-history --reason WHY`"
-    )
-
-
 def fields_of(table: DeltaTable) -> list[T.StructField]:
     """Return the fields of the table's own columns, not of ours."""
     return [
@@ -319,12 +255,23 @@ def is_mixed(task: TableTask, there: Reached) -> bool:
 
 
 def check_possible(table: DeltaTable, task: TableTask) -> None:
-    why = why_no_history("changes", task.deliveries)
+    why = why_no_history("changes", task.course.deliveries)
     if why is None and (taken := taken_names(column.name for column in table.columns.values())):
         why = f"it has columns with names that a history has for itself: {', '.join(taken)}"
     if why is not None:
         raise SchemaConflict(
             f"the table can have no history: {why}",
             cure=f"set `history: none` for {task.table}, and run `redolake resume {task.table}`",
+            table=task.table,
+        )
+
+
+def check_alike(made: DeltaHistory, task: TableTask) -> None:
+    """Raise SchemaConflict where a column has changed its type in a way that gave it two columns of the history."""
+    ids = Counter(field.metadata[COLUMN_ID] for field in fields_of(made))
+    if twice := [made.columns[i].name for i, number in ids.items() if number > 1]:
+        raise SchemaConflict(
+            f"the type of {', '.join(twice)} has changed in the range, to one that holds no older values",
+            cure="rebuild the history from a later SCN, after that change",
             table=task.table,
         )

@@ -7,32 +7,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic_core import from_json
 
-from redolake.apply.spark.lake_damage import log_damage
-from redolake.errors import LakeDamaged
+from redolake.apply.spark.lake_damage import damage_of_file
+from redolake.apply.table_log import REPAIRS, Damage, base_of, load_in, load_number
 from redolake.host.filesystem import open_filesystem
-from redolake.values.table import TableId
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
-# The part of an application id that names the load whose contents a commit continues. Tables of 0.1.0 have none before their
-# next load.
-LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
-REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
-
-
-Damage = Callable[[str, str], LakeDamaged]  # the error of a damaged log, by the file and what is wrong with it
+UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
+KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
 # What is read of an action: one that has something else there is damaged.
 FORMS: dict[str, dict[str, tuple[type, ...]]] = {
     "txn": {"appId": (str,), "version": (int,)},
@@ -53,57 +46,10 @@ FORMS: dict[str, dict[str, tuple[type, ...]]] = {
 }
 
 
-def load_id(app_id: str, replaced: int | None, token: str) -> str:
-    """Return the application id of a load that replaces this version of the table, and of all commits that continue it."""
-    return f"{app_id}/load/{0 if replaced is None else replaced + 1}-{token}"
-
-
-def base_of(app_id: str) -> str:
-    """Return how all application ids of a table begin, in any incarnation of the database."""
-    return f"{app_id.rpartition('/')[0]}/"
-
-
-def load_in(app_id: str) -> str:
-    """Return the part of an application id that names its load, which is empty where there is none."""
-    found = LOAD.search(app_id)
-    return "" if found is None else found[0]
-
-
-def token_in(app_id: str) -> str | None:
-    found = LOAD.search(app_id)
-    return None if found is None else found["token"]
-
-
-def _load_number(load: str) -> int:
-    found = LOAD.fullmatch(load)
-    return -1 if found is None else int(found["number"])
-
-
-@dataclass(frozen=True, slots=True)
-class VersionToRead:
-    """Version `version` of the Delta table at `path`, complete to `complete_to`, with `position` in its log. `copy` is the
-    folder of a copy of it. `quarantine` is the table's, and `copied_quarantine` that of the copy."""
-
-    table: TableId
-    path: str
-    version: int
-    app_id: str
-    complete_to: int
-    position: int | None = None
-    copy: str | None = None
-    quarantine: str | None = None
-    copied_quarantine: str | None = None
-
-    @property
-    def load(self) -> str:
-        """What names the load whose contents the version has; empty where its log is gone."""
-        log = read_log(self.path, partial(log_damage, self.table))
-        return (None if log is None else log.load_at(self.version, self.app_id)) or ""
-
-
 @dataclass(frozen=True, slots=True)
 class DeltaLog:
-    """One listing of the log: the newest complete checkpoint, the commits after it in order, and older commits still there.
+    """A TableLog (apply/table_log.py): one listing of the log, with the newest complete checkpoint, the commits after it in
+    order, and older commits still there.
 
     Each reading raises `damage` for a file that cannot be read. With `skips`, such a file counts as absent."""
 
@@ -130,9 +76,9 @@ class DeltaLog:
         own = base_of(app_id)
         for _, commit in reversed(self.commits):
             if found := [load_in(app) for app in self._txns(commit) if app.startswith(own)]:
-                return app_id + max(found, key=_load_number)
+                return app_id + max(found, key=load_number)
         loads = (load_in(app) for app in self._checkpoint_txns() if app.startswith(own))
-        return app_id + max(loads, key=_load_number, default="")
+        return app_id + max(loads, key=load_number, default="")
 
     def commit_info(self, app_id: str, version: int) -> dict[str, Any] | None:
         """Return what the commit with a transaction version says of itself; None where the log does not have it any more."""
@@ -141,16 +87,15 @@ class DeltaLog:
                 return next((dict(action["commitInfo"]) for action in self._actions(commit) if "commitInfo" in action), None)
         return None
 
-    def position_at(self, version: int, app_id: str) -> int | None:
-        """Return the position of the table's contents at a version. None where the log no longer has the commits of that time,
-        and where the version is not there any more, or not yet."""
+    def position(self, app_id: str, version: int | None = None) -> int | None:
+        if version is None:
+            return self.last_txn(self.current_id(app_id))
         found = self._contents_at(version, app_id)
         return None if found is None else found[1]
 
-    def load_at(self, version: int, app_id: str) -> str | None:
-        """Return what names the load whose contents the table had at a version; None as `position_at`."""
-        found = self._contents_at(version, app_id)
-        return None if found is None else load_in(found[0])
+    def load(self, app_id: str, version: int | None = None) -> str:
+        found = (self.current_id(app_id), 0) if version is None else self._contents_at(version, app_id)
+        return "" if found is None else load_in(found[0])
 
     def _contents_at(self, version: int, app_id: str) -> tuple[str, int] | None:
         """Return the application id and the position of the newest contents up to a version."""
@@ -166,10 +111,6 @@ class DeltaLog:
         newest = self.current_id(app_id)
         last = self.last_txn(newest) if version == self.version else None
         return None if last is None else (newest, last)
-
-    def app_ids(self) -> set[str]:
-        """Return the application ids of all commits that the log still knows."""
-        return set(self.txns())
 
     def txns(self) -> dict[str, int]:
         """Return the last transaction version of each application id."""
@@ -208,6 +149,9 @@ class DeltaLog:
         except (KeyError, TypeError, ValueError):
             pass
         raise self.damage(self.folder, "the table's schema cannot be read")
+
+    def fields(self) -> list[dict[str, Any]]:
+        return list(self.schema().get("fields", ()))
 
     def properties(self) -> dict[str, str]:
         """Return the table's properties, of Delta and others."""
@@ -331,7 +275,7 @@ class DeltaLog:
         no rows, or belong to the table in whose log they are."""
         actions = self._actions(commit)
         apps = [app for action in actions if (app := _app_of(action))]
-        if any("repair" in our_metadata(action) for action in actions):  # also one that enables a feature for a repair
+        if any(KEEPS & our_metadata(action).keys() for action in actions):  # also one that enables a feature for a repair
             return False
         if apps and not any(app.startswith(own) for app in apps):
             return False
@@ -375,11 +319,6 @@ def _has_form(kind: str, value: object) -> bool:
     if value is None or not isinstance(value, dict):
         return value is None
     return all(type(value.get(name)) in wanted for name, wanted in FORMS.get(kind, {}).items())
-
-
-def damage_of_file(path: str, what: str) -> LakeDamaged:
-    """Return the error of a log of which nobody has said whose it is."""
-    return LakeDamaged(f"the Delta log is damaged: {what}", cure="restore the file from a copy", path=path)
 
 
 def our_metadata(action: dict[str, Any]) -> dict[str, Any]:
@@ -439,12 +378,6 @@ def _list_log(path: str, damage: Damage) -> tuple[Any, str, list[str], list[tupl
     if names == ["_delta_log"]:
         raise damage(folder, "it is a file")
     return filesystem, folder, names, sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
-
-
-def position_of(path: str, app_id: str, damage: Damage = damage_of_file) -> int | None:
-    """Return the position of the table's contents; None when there is no table, or no commit of that application id."""
-    log = read_log(path, damage)
-    return None if log is None else log.last_txn(log.current_id(app_id))
 
 
 def _newest_checkpoint(names: list[str]) -> tuple[int, list[str]]:

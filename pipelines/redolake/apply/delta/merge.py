@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.enable import enable_features
-from redolake.apply.delta.key_range import condition
-from redolake.apply.delta.own_columns import of_change
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer
+from redolake.apply.key_range import condition
+from redolake.apply.own_columns import of_change
 from redolake.apply.spark.quoting import quote, table_at
 from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
@@ -119,10 +119,3 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)
     alive = f" AND NOT t.{DELETED}" if marks else ""
     return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"
-
-
-def append(writer: Writer, changes: DataFrame, count: int, options: TargetOptions = DEFAULT) -> RowCounts:
-    columns, inserts = writer.table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
-    rows = inserts.select(*(F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in columns), *of_change(options))
-    writer.append(rows)
-    return RowCounts(inserted=count)

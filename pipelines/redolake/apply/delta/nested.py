@@ -10,29 +10,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from redolake.apply.delta.log import read_log
-from redolake.apply.delta.owner import recorded_owners
+from redolake.apply.owner import recorded_owners
 from redolake.errors import FolderTaken, LakeDamaged
-from redolake.host.filesystem import open_filesystem, storage_errors
+from redolake.host.filesystem import open_filesystem
 from redolake.values.table import TableId
 
 LOG = "_delta_log"
-
-
-def has_neighbours(lake: str, mark: str) -> bool:
-    """Return whether another pipeline has left its mark in the lake, or in a folder above; `mark` is the file of this one. A
-    lake that is inside of this one finds the mark of this one."""
-    filesystem, root = open_filesystem(lake)
-    folder, own = mark.rpartition("/")[0], f"{root.rstrip('/')}/{mark}"
-    for place in (PurePosixPath(root), *PurePosixPath(root).parents):
-        try:
-            found = filesystem.ls(f"{place}/{folder}", detail=False) if place.name else []
-        except OSError:  # there is none, or it is not ours to list
-            continue
-        except storage_errors():
-            continue
-        if any(name.endswith(".json") and name != own for name in found):
-            return True
-    return False
 
 
 def check_not_nested(path: str, table: TableId) -> None:

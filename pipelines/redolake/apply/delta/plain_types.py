@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from redolake.apply.delta.commit import Tag
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.delta.writer import commit
 from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.target import Tag, Terms
 
 COLLATED = "string collate UTF8_BINARY"
 
@@ -22,7 +22,7 @@ def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], terms: 
     if table.log is None or COLLATED not in json.dumps(table.log.schema()):
         return
     # ALTER COLUMN would be skipped: for Spark the types are equal. REPLACE COLUMNS keeps ids, metadata and comments.
-    fields = table.rows.schema.fields
+    fields = table.rows().schema.fields
     columns = ", ".join(f"{quote(field.name)} {field.dataType.simpleString()}" for field in fields)
     with commit(table, terms, Tag("", 0, {**metadata, "schema": "plain types"}), "evolve") as writer:
         writer.run(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})")

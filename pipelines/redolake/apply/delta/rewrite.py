@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.schema import COLUMN_ID
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer
+from redolake.apply.schema import OURS
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.spelling import one_spelling
+from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import TargetColumn
 from redolake.errors import ValueDoesNotFit
 from redolake.values.table import TableId
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 WHOLE_DIGITS = {"int": 10, "bigint": 20}  # that a decimal must have to hold one, by Delta's rules
 NUMBERS = ("int", "bigint", "float", "double", "decimal")
-OURS = ("redolake.", "comment")  # what stays of a field's metadata; Delta's own is of its older form
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ def rewrite(writer: Writer, after: Mapping[int, TargetColumn]) -> None:
     check_values(table, misfits, writer.terms.table)
     assert table.log is not None
     partitions = [names[name] for name in table.log.partition_columns() if name in names]
-    writer.create(table.rows.select(*kept), partitions=partitions)
+    writer.create(table.rows().select(*kept), partitions=partitions)
 
 
 def check_values(table: DeltaTable, misfits: Mapping[str, Expression], table_id: TableId) -> None:
     if not misfits:
         return
-    found = table.rows.agg(*(F.count_if(misfit).alias(name) for name, misfit in misfits.items())).collect()[0]
+    found = table.rows().agg(*(F.count_if(misfit).alias(name) for name, misfit in misfits.items())).collect()[0]
     for name in misfits:
         if found[name]:
             raise ValueDoesNotFit(

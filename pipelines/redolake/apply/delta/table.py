@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from redolake.apply.delta.log import Damage, DeltaLog, load_in, read_log
-from redolake.apply.delta.owner import damage_of
-from redolake.apply.delta.schema import columns_of
+from redolake.apply.delta.log import DeltaLog, read_log
+from redolake.apply.owner import damage_of
+from redolake.apply.schema import columns_of
+from redolake.apply.table_log import Damage, load_in
 from redolake.apply.target import TargetColumn
-from redolake.errors import LakeDamaged
 
 
 class DeltaTable:
@@ -23,8 +23,10 @@ class DeltaTable:
     def __init__(self, spark: SparkSession, path: str, base_id: str, damage: Damage | None = None) -> None:
         self.spark, self.path, self.base_id = spark, path, base_id
         self.log_error = damage or damage_of(base_id)  # of a file of the log that cannot be read
+        self.is_proved = False  # that we were alone with the last commit, by what was read after it
 
     def refresh(self) -> None:
+        self.is_proved = False
         for name in ("log", "app_id", "position", "schema", "columns", "fields"):
             self.__dict__.pop(name, None)
 
@@ -38,14 +40,6 @@ class DeltaTable:
     @cached_property
     def log(self) -> DeltaLog | None:
         return read_log(self.path, self.log_error)
-
-    def damage(self) -> LakeDamaged | None:
-        """Return why the log cannot be read; None if it can, or is not there."""
-        try:
-            _ = self.position
-        except LakeDamaged as error:
-            return error
-        return None
 
     @property
     def bytes(self) -> int | None:
@@ -70,7 +64,7 @@ class DeltaTable:
     @cached_property
     def schema(self) -> StructType:
         """The table's schema by its log: a Connect session that outlives its client may answer with an older one."""
-        return self.rows.schema if self.log is None else StructType.fromJson(dict(self.log.schema()))
+        return self.rows().schema if self.log is None else StructType.fromJson(dict(self.log.schema()))
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
@@ -108,9 +102,7 @@ class DeltaTable:
         """The application id of commits that fill in defaults: they leave the position to commits of changes."""
         return f"{self.app_id}/ddl"
 
-    @property
-    def rows(self) -> DataFrame:
-        return self.rows_in(self.spark)
-
-    def rows_in(self, session: SparkSession) -> DataFrame:
-        return session.read.format("delta").load(self.path)
+    def rows(self, version: int | None = None) -> DataFrame:
+        """Return all rows, of now or of a version."""
+        of_version = {} if version is None else {"versionAsOf": str(version)}
+        return self.spark.read.format("delta").options(**of_version).load(self.path)

@@ -1,43 +1,46 @@
-"""The Delta table of one captured table, as apply asks for it (apply/target.py)."""
+"""A Delta table as everything else asks for it (apply/target.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+import uuid
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import Any, cast
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta import evolve, key_range, merge, own_columns, partitions, set_back
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.features import check_readers
-from redolake.apply.delta.log import our_metadata
-from redolake.apply.delta.nested import check_not_nested
-from redolake.apply.delta.owner import Owner, check_owner
+from redolake.apply.delta import evolve, merge, settings
+from redolake.apply.delta.enable import enable_for
+from redolake.apply.delta.features import beyond, check_readers, statistics_clause
+from redolake.apply.delta.log import UPKEEP, our_metadata, readable_log
 from redolake.apply.delta.plain_types import write_plain_types
-from redolake.apply.delta.schema import check_columns
-from redolake.apply.delta.settings import check_layout, check_writable, settle
 from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, Writer, commit
-from redolake.apply.target import ATTEMPT, NetColumns, TargetColumn
-from redolake.apply.translation import Translation
+from redolake.apply.delta.writer import Writer, commit
+from redolake.apply.owner import Owner, check_owner
+from redolake.apply.spark.quoting import table_at, text_literal
+from redolake.apply.spark.session import run_sql
+from redolake.apply.table_log import VersionToRead
+from redolake.apply.target import ATTEMPT, NetColumns, Tag, Terms
+from redolake.errors import LakeDamaged
+from redolake.host import crash
+from redolake.host.filesystem import open_filesystem
 from redolake.records.batches.attempt import Attempt
 from redolake.records.batches.spec import TableTask
 from redolake.records.codec import from_body
-from redolake.values.lake_columns import with_lake_names
-from redolake.values.table import TableVersion
+from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
+from redolake.values.table import TableId
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
+# Files of older versions, and their commits: VACUUM takes the first as its horizon, the second goes with a checkpoint.
+RETENTION = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+
 
 class DeltaTarget(DeltaTable):
-    @property
-    def exists(self) -> bool:
-        return self.log is not None
-
     def attempt(self) -> Attempt | None:
         found = None if self.log is None or self.position is None else self.log.commit_info(self.app_id, self.position)
         note = {} if found is None else our_metadata({"commitInfo": found})
@@ -46,71 +49,109 @@ class DeltaTarget(DeltaTable):
         attempt = from_body(Attempt, note[ATTEMPT], self.path)
         return replace(attempt, work=attempt.work.with_rows(rows_of(found)))
 
-    def live(self, options: TargetOptions) -> DataFrame:
-        return own_columns.live(self.rows, options)
-
-    def check_owner(self, context: ApplyContext, task: TableTask) -> None:
-        check_owner(self.log, owner_of(context, task), task.table, task.target)
-        if context.has_neighbours:
-            check_not_nested(task.target, task.table)
-
-    def check_not_set_back(self, task: TableTask, start: int) -> None:
-        set_back.check_not_set_back(task, start, self.position, self.log)
-
-    def check_columns(self, version: TableVersion, task: TableTask, translation: Translation) -> None:
-        check_columns(with_lake_names(version, task.options), task.rules, self.columns, translation)
-
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
         assert self.log is not None
+        terms = Terms.of(context, task)
         check_readers(self.log, task.options.readers, task.table)
-        check_layout(self, task.table, task.options)
-        check_writable(self, task.table, task.versions[-1].key_kind)
-        write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms_of(context, task))
-        settle(self, task.table, task.options, context.metadata, context.may_commit)
-
-    def claim(self, context: ApplyContext, task: TableTask) -> None:
-        if (owner := owner_of(context, task)) is not None:
-            check_owner(self.log, owner, task.table, task.target)
-            settle(self, task.table, owner.mark_options(), context.metadata, context.may_commit)
+        settings.check_layout(self, task.table, task.options)
+        settings.check_writable(self, task.table, task.course.latest.key_kind)
+        write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms)
+        options = task.options if terms.owner is None else terms.owner.mark_options(task.options)
+        settings.settle(self, task.table, options, context.metadata, context.may_commit)
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         evolve.evolve(context, self, task, commit_range)
 
-    def needs(self, options: TargetOptions) -> tuple[str, ...]:
-        return own_columns.needed_columns(options)
+    def commit(self, terms: Terms, tag: Tag, point: str) -> AbstractContextManager[ChangeWriter]:
+        return cast(AbstractContextManager[ChangeWriter], commit(self, terms, tag, point, ChangeWriter))
 
-    def with_findings(self, changes: DataFrame, key: Sequence[int], options: TargetOptions) -> DataFrame:
-        return partitions.with_findings(changes, self.columns, key, options)
+    def make_way(
+        self, table: TableId, options: TargetOptions, key_kind: str, metadata: Mapping[str, object], *, replaces: bool
+    ) -> None:
+        if self.log is None:
+            return
+        if beyond(self.log, options.readers):
+            if not replaces:
+                check_readers(self.log, options.readers, table)
+            self._rename_log()
+        elif settings.is_constrained(self.log):
+            if not replaces:
+                settings.check_writable(self, table, key_kind)
+            settings.drop_constraints(self, table, metadata)
 
-    def ranged_column(self, version: TableVersion) -> TargetColumn | None:
-        return key_range.ranged_column(self, version)
+    def put_aside(self, owner: Owner | None, table: TableId) -> None:
+        with suppress(LakeDamaged):  # nothing says whose it is
+            check_owner(readable_log(self.path), owner, table, self.path, "rebuild")
+        self._rename_log()
 
-    @contextmanager
-    def commit(
-        self, context: ApplyContext, task: TableTask, last_scn: int, metadata: Mapping[str, object]
-    ) -> Iterator[ChangeWriter]:
-        with commit(self, terms_of(context, task, later=True), Tag(self.app_id, last_scn, metadata), "merge") as writer:
-            yield ChangeWriter(writer, task.options)
+    def _rename_log(self) -> None:
+        """Give the log a name that no reader knows. The files stay until VACUUM, so that what can be read of the table can be
+        had back until then."""
+        filesystem, root = open_filesystem(self.path)
+        filesystem.mv(f"{root}/_delta_log", f"{root}/_delta_log.replaced-{uuid.uuid4().hex}", recursive=True)
+        crash.point("snapshot's log put aside")
+        self.refresh()
+
+    def enable(
+        self, schema: StructType, metadata: Mapping[str, object], terms: Terms, options: TargetOptions | None = None
+    ) -> None:
+        enable_for(self, schema, metadata, terms)
+        if options is None or self.log is None or (clause := statistics_clause(self.log, schema, options)) is None:
+            return
+        statement = f"ALTER TABLE {table_at(self.path)} {clause}"
+        settings.commit_setting(self, terms.table, statement, metadata, terms.may_commit)
+
+    def settle(self, table: TableId, options: TargetOptions, metadata: Mapping[str, object], comment: str) -> None:
+        settings.settle(self, table, options, metadata)
+        settings.comment_on(self, table, comment, metadata)
+
+    def copy(self, one: VersionToRead, terms: Terms, metadata: Mapping[str, object], *, is_whole: bool) -> None:
+        clone = f"CREATE TABLE {table_at(self.path)} SHALLOW CLONE {table_at(one.path)} VERSION AS OF {int(one.version)}"
+        with commit(self, terms, Tag("", 0, metadata), "copy") as writer:
+            writer.run(clone)
+        tag = Tag(self.base_id, one.complete_to, metadata)  # Delta does not copy the positions of the other one
+        with commit(self, terms, tag, "copy's rows" if is_whole else "copy's position") as writer:
+            if is_whole:
+                writer.replace(DeltaTable(self.spark, one.path, one.app_id).rows(one.version))
+            else:
+                writer.append(self.spark.createDataFrame([], self.schema))
+
+    def maintain(self, spec: MaintenanceSpec, task: MaintenanceTask, terms: Terms) -> tuple[int, int, bool]:
+        assert self.log is not None
+        at, before = table_at(self.path), self._files_and_bytes()
+        is_due = has_small_files(*before, spec.files, spec.file_bytes)
+        if is_due:  # in the order of the table's clustering if it has one
+            with commit(self, terms, upkeep(spec, "OPTIMIZE"), "optimize") as writer:
+                writer.run(f"OPTIMIZE {at}")
+        if spec.history_hours is not None:
+            wanted, have = f"interval {spec.history_hours} hours", self.log.properties()
+            differing = (name for name in RETENTION if name not in task.own_properties and have.get(name) != wanted)
+            if pairs := ", ".join(f"{text_literal(name)} = {text_literal(wanted)}" for name in differing):
+                with commit(self, terms, upkeep(spec, "retention"), "retention") as writer:
+                    writer.run(f"ALTER TABLE {at} SET TBLPROPERTIES ({pairs})")
+            with commit(self, terms, upkeep(spec, "VACUUM"), "vacuum") as writer:
+                writer.run(f"VACUUM {at}")
+        return before[0], self._files_and_bytes()[0] if is_due else before[0], is_due
+
+    def _files_and_bytes(self) -> tuple[int, int]:
+        detail = run_sql(self.spark, f"DESCRIBE DETAIL {table_at(self.path)}")[0]
+        return int(detail["numFiles"]), int(detail["sizeInBytes"])
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeWriter:
-    writer: Writer
-    options: TargetOptions
+class ChangeWriter(Writer):
+    """The writer with the verb that only changes of rows need."""
 
-    def merge(self, net: DataFrame, has: NetColumns) -> RowCounts | None:
-        return merge.merge(self.writer, net, has, self.options)
-
-    def append(self, inserts: DataFrame, count: int) -> RowCounts:
-        return merge.append(self.writer, inserts, count, self.options)
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        return merge.merge(self, net, has, options)
 
 
-def terms_of(context: ApplyContext, task: TableTask, *, later: bool = False) -> Terms:
-    return Terms(task.table, owner_of(context, task), context.may_commit, context.check_lake, later=later)
+def upkeep(spec: MaintenanceSpec, what: str) -> Tag:
+    return Tag("", 0, {"pipeline": spec.pipeline, UPKEEP: what})
 
 
-def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
-    return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
+def has_small_files(files: int, size: int, fewest: int, file_bytes: int) -> bool:
+    """Return whether a table is worth rewriting: it has many files, and they are small."""
+    return files >= fewest and size < files * file_bytes
 
 
 def rows_of(commit: Mapping[str, Any]) -> RowCounts:

@@ -9,42 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from redolake.apply.context import MayCommit, allow
-from redolake.apply.delta.commit import Tag, session_with_tag
-from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name, statistics
-from redolake.apply.delta.log import CHECKED, base_of
-from redolake.apply.delta.owner import Owner, Use, check_owner
+from redolake.apply.delta.commit import options_of, session_with_tag
+from redolake.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name, names_of, statistics
+from redolake.apply.delta.log import CHECKED
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.owner import check_owner
+from redolake.apply.set_back import check_foreign
 from redolake.apply.spark.session import run_sql
-from redolake.errors import InvariantBroken, TableSetBack, Transient
+from redolake.apply.table_log import base_of
+from redolake.apply.target import Tag, Terms
+from redolake.errors import InvariantBroken, Transient
 from redolake.host import crash
-from redolake.values.table import TableId
 from redolake.values.target_options import DEFAULT, TargetOptions
 
 Statement = Callable[[SparkSession], object]  # in a session whose commits have the tag
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Under which terms a table is written. `may_commit` raises when another writer holds the lease, `check_lake` where there
-    is no lake; it is asked where there is no table. `covers` is the newest version whose rows were compared: changes of others
-    up to it are known. With `any_rows` it does not matter who has written the rows that are there. With `later` the caller
-    looks for rows that others have written at the same moment, once it has recorded the commit. With `exact` no other commit
-    at all may have been made."""
-
-    table: TableId
-    owner: Owner | None
-    may_commit: MayCommit = allow
-    check_lake: Callable[[], None] = allow
-    use: Use = "merge"
-    covers: int | None = None
-    any_rows: bool = False
-    later: bool = False
-    exact: bool = False
 
 
 class Writer:
@@ -69,16 +51,15 @@ class Writer:
         self,
         rows: DataFrame,
         options: TargetOptions = DEFAULT,
-        properties: Mapping[str, str] | None = None,
         partitions: Sequence[str] = (),
     ) -> None:
         """Replace schema and rows at once, whether or not there is a table; a new one gets its properties of Delta too."""
         by = (*map(options.name, options.partition_by), *partitions)
         own = {key: value for key, value in options.properties if key.startswith("delta.")}
         own |= statistics(rows.schema, options, by)
-        if any(map(feature_of_name, rows.columns)):
+        if any(map(feature_of_name, names_of(rows.schema))):
             own.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
-        self._save(rows, "overwrite", {"overwriteSchema": "true", **own, **(properties or {})}, by)
+        self._save(rows, "overwrite", {"overwriteSchema": "true", **own}, by)
 
     def run(self, statement: str | Statement) -> None:
         """Run a statement of SQL that commits, or what else commits in a session."""
@@ -89,20 +70,22 @@ class Writer:
                 statement(session)
 
     def _save(self, rows: DataFrame, mode: str, options: Mapping[str, str], partitions: Sequence[str] = ()) -> None:
-        writer = rows.write.format("delta").mode(mode).options(**options, **self.tag.options())
+        writer = rows.write.format("delta").mode(mode).options(**options, **options_of(self.tag))
         (writer.partitionBy(*partitions) if partitions else writer).save(self.table.path)
 
 
 @contextmanager
-def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Writer]:
-    """Yield the writer of one commit of the table as `table` has read it; `point` is the crash point after it.
+def commit(
+    table: DeltaTable, terms: Terms, tag: Tag, point: str, verbs: type[Writer] = Writer, *, follows: bool = False
+) -> Iterator[Writer]:
+    """Yield the writer of one commit of the table as `table` has read it: `Target.commit`, for commits of the target's own.
 
-    Raise Transient where the table has gone on since, LakeMissing, FolderTaken, or TableSetBack for rows of another writer,
-    with nothing written. Raise InvariantBroken or TableSetBack where another writer has committed at the same moment.
-    """
+    One that `follows` right after another begins with what that one has read after itself. Who comes between the two is found
+    after it, as who comes while Spark commits."""
     seen, before = table.standing, table.version
     terms.may_commit()
-    table.see_others()
+    if not (follows and table.is_proved):
+        table.see_others()
     if table.log is None:
         terms.check_lake()
     check_owner(table.log, terms.owner, terms.table, table.path, terms.use)
@@ -110,30 +93,15 @@ def commit(table: DeltaTable, terms: Terms, tag: Tag, point: str) -> Iterator[Wr
     if table.standing != seen or is_other:
         raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
     if not terms.any_rows:
-        check_foreign(table, terms.table, terms.covers)
+        check_foreign(table.log, table.base_id, terms.table, table.path, terms.covers)
         if table.version is not None:  # else there was nothing to check
             tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
     before = table.version
-    yield Writer(table, terms, tag)
+    yield verbs(table, terms, tag)
     table.refresh()
     crash.point(point)
     check_alone(table, terms, tag, before)
-
-
-def check_foreign(table: DeltaTable, table_id: TableId, covers: int | None = None) -> None:
-    """Raise TableSetBack where another writer has changed rows since the last version of ours that was checked."""
-    found = [] if table.log is None or table.position is None else table.log.foreign_writes(base_of(table.base_id))
-    since = "" if covers is None else ", after the last comparison of all rows"
-    for version, operation in found:
-        if covers is not None and version <= covers:
-            continue
-        raise TableSetBack(
-            f"another writer changed rows in version {version} of the Delta table ({operation}){since}",
-            cure=f"run `redolake verify {table_id}`, which finds them, then `redolake repair {table_id} --execute --reason "
-            f"TEXT`; or run `redolake snapshot {table_id} --replace` to rebuild the table",
-            table=table_id,
-            path=table.path,
-        )
+    table.is_proved = True
 
 
 def check_alone(table: DeltaTable, terms: Terms, tag: Tag, before: int | None) -> None:
@@ -148,4 +116,4 @@ def check_alone(table: DeltaTable, terms: Terms, tag: Tag, before: int | None) -
             path=table.path,
         )
     if not (terms.later or terms.any_rows):
-        check_foreign(table, terms.table, terms.covers)
+        check_foreign(table.log, table.base_id, terms.table, table.path, terms.covers)

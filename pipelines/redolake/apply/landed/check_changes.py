@@ -7,9 +7,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.partitions import cure_of as cure_of_partition
 from redolake.apply.landed.findings import FINDINGS
 from redolake.apply.mapping import cure_of as cure_of_mapping
+from redolake.apply.partitions import cure_of as cure_of_partition
 from redolake.apply.spark.probes import Probe
 from redolake.apply.target import UPSERT, TargetColumn
 from redolake.errors import (
@@ -24,7 +24,7 @@ from redolake.errors import (
     ValueDoesNotFit,
     report_with,
 )
-from redolake.records.batches.spec import TableTask
+from redolake.records.batches.spec import Course, TableTask
 from redolake.values import frames
 from redolake.values.mapping import needs_all_columns
 from redolake.values.table import LONGEST_MINED_NAME_BYTES
@@ -83,7 +83,7 @@ def check_finding(task: TableTask, found: Any) -> None:
     """Raise the finding, if there is one."""
     if found is not None:
         kind, what = FINDINGS[found["code"]], found["what"]
-        names = names_not_mined(task) if what.startswith(ROW_NOT_SHOWN) else []
+        names = names_not_mined(task.course) if what.startswith(ROW_NOT_SHOWN) else []
         because = f"; it has names over {LONGEST_MINED_NAME_BYTES} bytes: {', '.join(names)}" if names else ""
         raise kind(
             f"{what}{because}",
@@ -94,8 +94,8 @@ def check_finding(task: TableTask, found: Any) -> None:
         )
 
 
-def names_not_mined(task: TableTask) -> list[str]:
-    return list(dict.fromkeys(name for version in task.versions for name in version.names_not_mined))
+def names_not_mined(course: Course) -> list[str]:
+    return list(dict.fromkeys(name for version in course.versions for name in version.names_not_mined))
 
 
 def cure_of_names(task: TableTask) -> str:
@@ -126,7 +126,7 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
     if kind is TextNotValid:
         return cure_of_text("..", table, by_server=BY_SERVER in what)
     if kind is NotLogged:
-        version = task.versions[-1]
+        version = task.course.latest
         needs_all = version.key_kind != "primary" or needs_all_columns(version.mapping, version.key)
         columns = "ALL" if needs_all else "PRIMARY KEY"
         young = f"; {YOUNG.format(table=table)}" if needs_all_columns(version.mapping, version.key) else ""
@@ -135,7 +135,7 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
             f"({columns}) COLUMNS, unless they are on again; then {rebuild}{young}"
         )
     if VALUE_NOT_SHOWN in what:
-        reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
+        reread = "" if task.course.latest.organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
         return f"{reread}leave the column out (`exclude_columns` of {table} in pipelines.yml), and then {rebuild}"
     later = (
         f"or {report_with('the row shown')} (the landed redo is kept), and run `redolake resume {table}` with a version that "

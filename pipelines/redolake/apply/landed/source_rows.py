@@ -10,12 +10,12 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.partitions import WHAT, cure_of, unfit
-from redolake.apply.delta.schema import field_of
 from redolake.apply.landed.key_texts import key_text, shown_key, without_keys
 from redolake.apply.landed.keys import has_null
 from redolake.apply.mapping import NULL_KEY, Misfits, maps_key, needed, shape
 from redolake.apply.mapping import cure_of as cure_of_mapping
+from redolake.apply.partitions import WHAT, cure_of, unfit
+from redolake.apply.schema import field_of
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.spelling import one_spelling
 from redolake.apply.spark.types import parse_type

@@ -16,14 +16,13 @@ from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.commit import Tag
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.findings import TROUBLE
 from redolake.apply.landed.key_texts import is_among, key_of_change, without_keys
 from redolake.apply.quarantine.log import Events, read_events, replace_events, version_of
 from redolake.apply.spark.probes import Plan, Probe
 from redolake.apply.spark.text import to_text
-from redolake.apply.target import Target, TargetColumn
+from redolake.apply.target import Tag, Target, TargetColumn
 from redolake.errors import QuarantineInTheWay
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
@@ -225,7 +224,7 @@ def entries(
     where pipelines.yml masks, computes or leaves out some."""
     if not decision.out:
         return []
-    shows_text = all(version.mapping is None and not version.left_out for version in task.versions)
+    shows_text = all(version.mapping is None and not version.left_out for version in task.course.versions)
     described = changes.touching(decision.out).select(
         *CHANGE_ORDER, "scn", "row_id", "operation_code", "finding", TROUBLE,
         changes.before.alias("before"), changes.after.alias("after"), row_text(table.columns, changes.version).alias("row"),
@@ -286,7 +285,11 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
     """Commit what goes to quarantine, before the MERGE of the range."""
     if not taken.is_new or task.quarantine is None:
         return
-    step = sum(1 for scn in (*(one.scn for one in task.ddl), *(one.scn for one in task.whole)) if scn < commit_range.start)
+    step = sum(
+        1
+        for scn in (*(one.scn for one in task.course.ddl), *(one.scn for one in task.course.whole))
+        if scn < commit_range.start
+    )
     metadata = {**context.metadata, "table": str(task.table), "quarantined": taken.count}
     # A copy is written under no lease: its later batches would have a version that Delta skips.
     app = "" if context.lease is None else f"{task.app_id}/quarantine"

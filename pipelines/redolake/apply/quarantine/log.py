@@ -1,4 +1,4 @@
-"""The Delta table of a captured table's quarantine: one row for each event of a key.
+"""The table of a captured table's quarantine: one row for each event of a key.
 
 A row counts once the captured table is complete to its `position`. It is committed before the MERGE that leaves the key out, so
 that no change is lost between the two. Rows of an attempt that ended here are above the position; the next attempt replaces
@@ -14,10 +14,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.context import MayCommit, allow
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.log import Damage, read_log
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, Writer, commit
+from redolake.apply.lake_tables import open_table, read_log
+from redolake.apply.table_log import Damage
+from redolake.apply.target import Tag, Target, Terms
 from redolake.errors import LakeDamaged, Transient
 from redolake.values.quarantine import Event, is_in_version
 from redolake.values.table import TableId
@@ -45,9 +44,17 @@ def damage_in(table: object, path: str) -> Damage:
     return lambda file, why: LakeDamaged(f"{what}: {why}", cure=cure, path=file, table=table)
 
 
+def is_there(path: str, table: object) -> bool:
+    """Return whether anything was ever in quarantine. Raise LakeDamaged for a log that cannot be read."""
+    log = read_log(path, damage_in(table, path))
+    if log is not None:
+        log.txns()  # reads each commit: Spark's error for a damaged one names no table
+    return log is not None
+
+
 def read_events(spark: SparkSession, path: str, load: str, table: object) -> list[Event]:
-    """Return the events of a load; none where nothing was ever in quarantine. Raise LakeDamaged for one that cannot be read."""
-    if read_log(path, damage_in(table, path)) is None:
+    """Return the events of a load; none where nothing was ever in quarantine."""
+    if not is_there(path, table):
         return []
     read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
     rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
@@ -61,7 +68,7 @@ def event_in(row: Row) -> Event:
 
 def events_frame(spark: SparkSession, path: str) -> DataFrame:
     """Return the table of events. An older Redolake has written it without the newest columns."""
-    frame = spark.read.format("delta").load(path)
+    frame = open_table(spark, path, "").rows()
     return frame if "delta_version" in frame.columns else frame.withColumn("delta_version", F.lit(None).cast("bigint"))
 
 
@@ -82,17 +89,18 @@ class Events:
     def terms(self) -> Terms:
         return Terms(self.table, None, self.may_commit, any_rows=True)
 
-    def at(self, tag: Tag) -> DeltaTable:
-        return DeltaTable(self.spark, self.path, tag.app_id, damage_in(self.table, self.path))
+    def at(self, tag: Tag) -> Target:
+        return open_table(self.spark, self.path, tag.app_id, damage_in(self.table, self.path))
 
 
-def write(writer: Writer, rows: Rows, where: str | None = None) -> None:
+def write(events: Events, there: Target, tag: Tag, point: str, rows: Rows, where: str | None = None) -> None:
     """Append rows, in place of those of a predicate where one is given."""
-    frame = writer.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    if where is None or writer.table.log is None:
-        writer.append(frame, new_columns=True)
-    else:
-        writer.replace(frame, where, new_columns=True)
+    frame = events.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    with there.commit(events.terms, tag, point) as writer:
+        if where is None or there.log is None:
+            writer.append(frame, new_columns=True)
+        else:
+            writer.replace(frame, where, new_columns=True)
 
 
 def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) -> None:
@@ -101,10 +109,9 @@ def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) 
     quoted, spark, path = load.replace("'", ""), events.spark, events.path
     there = events.at(tag)
     if rows or there.log is not None:
-        with commit(there, events.terms, tag, "quarantine") as writer:
-            write(writer, rows, f"load = '{quoted}' AND position >= {start}")
+        write(events, there, tag, "quarantine", rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
-    if read_log(path, damage_in(events.table, path)) is not None and tail(spark, path, load, start) != wanted:
+    if is_there(path, events.table) and tail(spark, path, load, start) != wanted:
         raise Transient(
             "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=events.table
         )
@@ -118,8 +125,7 @@ def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[st
 def add_events(events: Events, rows: Rows, metadata: Mapping[str, object]) -> None:
     """Commit what people have decided, behind all that counts already."""
     tag = Tag("", 0, metadata)
-    with commit(events.at(tag), events.terms, tag, "quarantine decision") as writer:
-        write(writer, rows)
+    write(events, events.at(tag), tag, "quarantine decision", rows)
 
 
 def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int, table: TableId) -> None:
@@ -130,8 +136,7 @@ def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, ve
     events, tag = Events(spark, to, table), Tag("", 0, {"copy": True})
     there = events.at(tag)
     if kept or there.log is not None:
-        with commit(there, events.terms, tag, "quarantine copied") as writer:
-            write(writer, kept, "true")
+        write(events, there, tag, "quarantine copied", kept, "true")
 
 
 def version_of(lease: int | None, step: int) -> int:

@@ -35,7 +35,8 @@ def table_damage(table: TableId, path: str, surprise: Exception) -> LakeDamaged 
         condition = OF_LOG.search(str(surprise))
         return None if condition is None else lake_damage(table, path, f"Spark cannot read the Delta log: {condition[0]}")
     if re.search(r"/(?:redo|reread|before|whole|part)-[^/]*\.parquet$|/carry[-/]", file) and "-c000" not in file:
-        cure = f"restore it, or mine its window again (`redolake remine WINDOW --replace`); then `redolake resume {table}`"
+        again = "restore it, or mine its window again (`redolake remine WINDOW --replace --execute`)"
+        cure = f"{again}; then `redolake resume {table}`"
         return LandingDamaged("Spark could not read a file of the landing", cure=cure, path=file, table=table)
     return lake_damage(table, file, "Spark could not read a file of the Delta table: it is gone or damaged")
 
@@ -48,3 +49,8 @@ def lake_damage(table: object, path: str, what: str) -> LakeDamaged:
 
 def log_damage(table: object, path: str, what: str) -> LakeDamaged:
     return lake_damage(table, path, f"the Delta log is damaged: {what}")
+
+
+def damage_of_file(path: str, what: str) -> LakeDamaged:
+    """Return the error of a log of which nobody has said whose it is."""
+    return LakeDamaged(f"the Delta log is damaged: {what}", cure="restore the file from a copy", path=path)

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.connect_token import TOKEN
 from redolake.host.runtime import prepare_this_process, spark_jars
-from redolake.host.spark_settings import AS_WRITTEN, FIXED, default_property
+from redolake.host.spark_settings import AS_WRITTEN, FIXED, WORKERS_PYTHON, default_property
 from redolake.values.target_options import why_refused
 
 DELTA = {
@@ -133,6 +133,8 @@ def open_session(
     settings = spark_conf(conf)
     if mode == "local":
         prepare_this_process()
+        if WORKERS_PYTHON in settings:
+            os.environ["PYSPARK_PYTHON"] = settings[WORKERS_PYTHON]
         builder = builder.master(master_or_remote or "local[2]")
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
@@ -175,6 +177,7 @@ def connected_session(url: str, token: str | None) -> SparkSession:
         def metadata(self) -> Iterable[tuple[str, str]]:
             return [*super().metadata(), ("authorization", f"Bearer {token}")]
 
+    os.environ.pop("MASTER", None)  # an old variable of Spark's, with which pyspark opens no session of a server
     given = DefaultChannelBuilder(url)
     if not token or given.token is not None or "authorization" in dict(given.metadata()):
         return SparkSession.builder.remote(url).create()

@@ -14,18 +14,19 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.key_range import WHOLE_NUMBER
-from redolake.apply.delta.log import DeltaLog, base_of, load_in, read_log
-from redolake.apply.delta.own_columns import live
-from redolake.apply.delta.owner import Owner, check_owner, damage_of
-from redolake.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
+from redolake.apply.key_range import WHOLE_NUMBER
+from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.landed.key_texts import key_in_lake, without_keys
 from redolake.apply.landed.keys import lacks_key
 from redolake.apply.landed.source_rows import check_keys, check_values, read_source
+from redolake.apply.own_columns import live
+from redolake.apply.owner import Owner, check_owner, damage_of
 from redolake.apply.quarantine.log import read_events
+from redolake.apply.schema import COMMIT_SCN, check_columns, columns_of
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.shallow import any_of
 from redolake.apply.spark.text import to_text
+from redolake.apply.table_log import TableLog, base_of
 from redolake.apply.target import target_columns
 from redolake.apply.translation import Translation
 from redolake.apply.verify.buckets import HashedColumn, LakeHashing, add_up, digest, hash_of
@@ -86,7 +87,7 @@ def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:
     log = None if task.quarantine is None else read_log(task.target, damage_of(task.app_id))
     if task.quarantine is None or log is None:
         return frozenset()
-    load = load_in(log.current_id(task.app_id))
+    load = log.load(task.app_id)
     return frozenset(fold(read_events(spark, task.quarantine, load, task.table), task.complete_to))
 
 
@@ -98,7 +99,7 @@ def table_bytes(task: CompareTask) -> int | None:
 def lake_rows(spark: SparkSession, task: CompareTask, delta_version: int, translation: Translation) -> DataFrame:
     """Return the rows that readers see, as the source's are compared with them, and OWN_SCN."""
     version = with_lake_names(task.version, task.options)
-    delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
+    delta = open_table(spark, task.target, task.app_id).rows(delta_version)
     check_columns(version, task.rules, columns_of(delta.schema), translation)
     return with_commit(live(delta, task.options), task.options)
 
@@ -288,7 +289,7 @@ def version_to_compare(task: CompareTask) -> int:
     return found
 
 
-def check_seen_by_readers(log: DeltaLog, own: str, compared: int, task: CompareTask) -> None:
+def check_seen_by_readers(log: TableLog, own: str, compared: int, task: CompareTask) -> None:
     """Raise TableSetBack where another writer has changed rows after the version to compare, so that readers see other rows."""
     since = [one for one in log.foreign_writes(own) if one[0] > compared] if task.app_id else []
     for version, operation in since[:1]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.history import DeltaHistory, newest_epoch, of_table
-from redolake.apply.delta.own_columns import live
-from redolake.apply.delta.schema import columns_of
-from redolake.apply.delta.table import DeltaTable
+from redolake.apply.epochs import newest_epoch, of_table
+from redolake.apply.lake_tables import open_history, open_table
 from redolake.apply.landed.key_texts import key_text, without_keys
+from redolake.apply.own_columns import live
+from redolake.apply.schema import columns_of
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_sql
+from redolake.apply.target import Target
 from redolake.apply.verify.compare import keys_apart
 from redolake.apply.verify.comparison import CompareTask
 from redolake.records.proofs import ProvedHistory
@@ -28,12 +29,12 @@ def as_is(images: DataFrame) -> DataFrame:
 
 
 def compare_history(spark: SparkSession, task: CompareTask, path: str) -> ProvedHistory:
-    history, table = DeltaHistory(spark, path, task.app_id), DeltaTable(spark, task.target, task.app_id)
+    history, table = open_history(spark, path, task.app_id), open_table(spark, task.target, task.app_id)
     epoch = newest_epoch(history.log)
-    waits = why_begins(None if epoch is None else epoch.reached, of_table(table))
+    waits = why_begins(None if epoch is None else epoch.reached, of_table(table.log, table.base_id))
     if waits is not None:
         return ProvedHistory(waits=waits)
-    rows = live(spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target), task.options)
+    rows = live(table.rows(task.delta_version), task.options)
     key, apart = task.version.key, keys_apart(spark, task)
 
     def keep(images: DataFrame) -> DataFrame:
@@ -44,7 +45,7 @@ def compare_history(spark: SparkSession, task: CompareTask, path: str) -> Proved
 
 def folded_differences(
     spark: SparkSession,
-    history: DeltaHistory,
+    history: Target,
     rows: DataFrame,
     key: Sequence[int],
     scn: int,
@@ -56,7 +57,7 @@ def folded_differences(
     ours = rows.select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
     values = (F.col(quote(columns[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
     keep(ours).createOrReplaceTempView(f"{VIEW}_table")
-    keep(history.rows.select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
+    keep(history.rows().select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
     names = [f"c{i}" for i in named]
     theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"

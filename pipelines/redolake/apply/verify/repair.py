@@ -13,18 +13,15 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.current import check_current
-from redolake.apply.delta.log import REPAIRS
-from redolake.apply.delta.merge import merge
-from redolake.apply.delta.own_columns import live, needed_columns
-from redolake.apply.delta.owner import Owner
-from redolake.apply.delta.schema import check_columns
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.lake_tables import open_table
 from redolake.apply.landed.source_rows import check_values, read_source
+from redolake.apply.own_columns import live, needed_columns
+from redolake.apply.owner import Owner
+from redolake.apply.schema import check_columns
+from redolake.apply.set_back import check_current
 from redolake.apply.spark.quoting import quote
-from redolake.apply.target import REMOVE, UPSERT, NetColumns, target_columns
+from redolake.apply.table_log import REPAIRS
+from redolake.apply.target import REMOVE, UPSERT, NetColumns, Tag, Terms, target_columns
 from redolake.apply.translation import Translation
 from redolake.apply.verify.buckets import HashedColumn, hash_of
 from redolake.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
@@ -60,18 +57,18 @@ def repair(
 ) -> tuple[int, RowCounts]:
     """Merge the rows, and return the version that has them. A repeated call with the same number commits nothing."""
     one = task.compare
-    table = DeltaTable(spark, one.target, one.app_id)
+    table = open_table(spark, one.target, one.app_id)
     version = with_lake_names(one.version, one.options)
     check_current(table, Owner.of(one.app_id, one.origin), one.table, one.complete_to, task.covers)
     check_columns(version, one.rules, table.columns, translation)
     source = read_source(spark, one.files, one.version, one.rules, translation, one.options)
     check_values(source, one.version)
-    net, has = net_changes(source.frame, live(table.rows, one.options), task, version)
+    net, has = net_changes(source.frame, live(table.rows(), one.options), task, version)
     stays = Tag(f"{table.app_id}{REPAIRS}", task.number, task.metadata)
     tag = Tag(table.app_id, one.complete_to, task.metadata) if task.advances else stays
     terms = Terms(one.table, Owner.of(one.app_id, one.origin), may_commit, covers=task.covers)
-    with commit(table, terms, tag, "repair") as writer:
-        merged = merge(writer, net, has, one.options)
+    with table.commit(terms, tag, "repair") as writer:
+        merged = writer.merge(net, has, one.options)
     assert table.version is not None
     return table.version, merged or RowCounts()
 

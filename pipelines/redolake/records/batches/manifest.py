@@ -141,7 +141,7 @@ class BatchResult:
             spec.resetlogs_id,
             spec.start,
             spec.end,
-            tuple(w.name for w in spec.windows),
+            tuple(w.name for w in spec.redo.windows),
             {t.table for t in spec.tables},
-            {(d.con_id, d.xid, d.start_scn) for d in spec.dropped},
+            {(d.con_id, d.xid, d.start_scn) for d in spec.redo.dropped},
         )

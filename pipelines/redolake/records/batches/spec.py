@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
@@ -89,37 +89,53 @@ class WholeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class TableTask:
-    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
+class Course:
+    """What a table's changes mean in the range: under which versions and names its redo is read, and the DDL in it."""
 
-    table: TableId
-    target: str
-    app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
-    versions: tuple[TableVersion, ...]  # ascending by from_scn
+    versions: tuple[TableVersion, ...] = ()  # ascending by from_scn
     rules: Rules = field(default_factory=dict)
     ddl: tuple[ColumnChange, ...] = ()
-    hold: HoldAt | None = None
     # Ids of older columns that, by the dictionary (DATA_DEFAULT), Oracle may show by default in rows that do not store them.
     # Those whose ADD COLUMN was followed are known from the target.
     defaulted: tuple[int, ...] = ()
-    shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     mined_names: tuple[MinedNames, ...] = ()
     names: tuple[NameInRedo, ...] = ()  # empty for the table's own name alone
     known_from: int = 0  # the columns of changes below this SCN are not known: a DDL ran while their transactions were open
-    reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
-    reshaped: TableVersion | None = None  # the version that they lead to
-    at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
-    options: TargetOptions = DEFAULT
     whole: tuple[WholeFile, ...] = ()
-    settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
-    history: str | None = None  # the folder of its history, if it has one
-    history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`
-    deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
-    quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
+    deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the course is made, if none are given
 
     def __post_init__(self) -> None:
         if not self.deliveries:
             object.__setattr__(self, "deliveries", deliveries_of(self.versions))
+
+    @property
+    def latest(self) -> TableVersion:
+        return self.versions[-1]
+
+    @property
+    def known(self) -> tuple[tuple[TableVersion, Delivery], ...]:
+        return tuple(zip(self.versions, self.deliveries, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for. All but
+    its course is about where it goes."""
+
+    table: TableId
+    target: str
+    app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
+    course: Course
+    hold: HoldAt | None = None
+    shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
+    reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
+    reshaped: TableVersion | None = None  # the version that they lead to
+    at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
+    options: TargetOptions = DEFAULT
+    settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
+    history: str | None = None  # the folder of its history, if it has one
+    history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`
+    quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +174,44 @@ class DroppedXid:
 
 
 @dataclass(frozen=True, slots=True)
+class Redo:
+    """What transactions are assembled from: the rows of `windows`, and in `carry_in` and `parked` those of transactions that
+    were open before them."""
+
+    windows: tuple[LandedWindow, ...] = ()
+    carry_in: tuple[str, ...] = ()
+    parked: tuple[ParkedRows, ...] = ()
+    open_in: tuple[OpenTransaction, ...] = ()
+    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before the first window
+    container: str | None = None  # con_name of the rows, None for a non-CDB
+    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
+    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
+    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
+    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that a batch may read, by their paths
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """All files with rows of transactions that were open."""
+        return (*self.carry_in, *(file for one in self.parked for file in one.files))
+
+
+def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
+    """Return the JSON object with the values that `part` has as one."""
+    if name in body:
+        return dict(body)
+    own = {field.name for field in fields(part)} & body.keys()
+    rest = {key: value for key, value in body.items() if key not in own}
+    return {**rest, name: {key: body[key] for key in own}}
+
+
+@dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`.
+    """Apply the transactions that commit in [start, end) to tables.
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 13
+    FORMAT: ClassVar[int] = 14
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -171,26 +219,23 @@ class BatchSpec:
     start: int
     end: int
     token: str
-    windows: tuple[LandedWindow, ...]
+    redo: Redo
     tables: tuple[TableTask, ...]
     carry_out: str  # folder
     manifest: str  # file, written last
-    carry_in: tuple[str, ...] = ()
-    open_in: tuple[OpenTransaction, ...] = ()
-    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
-    container: str | None = None  # con_name of the rows, None for a non-CDB
-    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
-    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
-    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
-    parked: tuple[ParkedRows, ...] = ()
     parallel_tables: int = 2
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
-    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
-    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it may read, by their paths
     changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied
+
+    @classmethod
+    def of_older(cls, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object of an older format in today's form: up to format 13, the parts of `redo` and of each table's
+        `course` stood beside them."""
+        tables = body.get("tables", ())
+        return {**gather(body, "redo", Redo), "tables": [gather(task, "course", Course) for task in tables]}
 
     @property
     def scns(self) -> ScnRange:

@@ -92,7 +92,7 @@ def prepare_batch(context: Run) -> PreparedBatch:
     context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
     tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
     ends_at = end_time(context, ChainPosition(spec.resetlogs_id, spec.end))
-    return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end, ends_at)
+    return PreparedBatch(location, f"{len(spec.redo.windows)} window(s)", tables, spec.start, spec.end, ends_at)
 
 
 @step

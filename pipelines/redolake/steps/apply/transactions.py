@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 
-from redolake.apply.delta.log import position_of
-from redolake.apply.delta.owner import damage_of
+from redolake.apply.lake_tables import read_log
+from redolake.apply.owner import damage_of
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, now, open_context, open_to_read
 from redolake.errors import OF_BATCH, InvariantBroken, Terminal, one_line, plain_lines, report_with
@@ -191,7 +191,8 @@ def check_settled(context: PipelineContext, last: BatchResult) -> None:
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:
             app = app_id(context, entry.table, resetlogs_id)
-            scn = position_of(context.pipeline.target(entry.table), app, damage_of(app))
+            log = read_log(context.pipeline.target(entry.table), damage_of(app))
+            scn = None if log is None else log.position(app)
             if scn is not None and ChainPosition(resetlogs_id, scn) > entry.position:
                 raise Terminal(
                     "a batch or a snapshot was applied in part: a transaction must be dropped from all tables or none",

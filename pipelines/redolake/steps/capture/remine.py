@@ -124,9 +124,10 @@ def slices_of(landed: WindowManifest, facts: RedoFacts) -> Iterator[Slice]:
 
 @step
 @crash.writer
-def discard_windows(context: Run, window: str) -> tuple[str, ...]:
-    """Forget a landed window and all later ones, none of which a batch has applied, and return their names. The next run mines
-    them again; where their logs are gone, it reports lost redo, and `recover` shows the choices. Their data files stay."""
+def discard_windows(context: Run, window: str, *, execute: bool = True) -> tuple[str, ...]:
+    """Forget a landed window and all later ones, none of which a batch has applied, and return their names; without `execute`,
+    only return these. The next run mines them again; where their logs are gone, it reports lost redo, and `recover` shows the
+    choices. Their data files stay."""
     with apply_lease(context), held_lease(context, "capture", LEASE_SECONDS):
         reconcile_ledger(context)
         first = context.landing.windows.manifest(window)
@@ -140,13 +141,15 @@ def discard_windows(context: Run, window: str) -> tuple[str, ...]:
         if last is not None and last.end_position > first.start_position:
             raise Terminal(
                 f"a batch has applied it, or later windows, up to SCN {last.end}",
-                cure="mine it again with `redolake remine WINDOW --replace`; or read the table that still needs it again with "
-                "`redolake snapshot OWNER.TABLE --replace`",
+                cure="mine it again with `redolake remine WINDOW --replace --execute`; or read the table that still needs it "
+                "again with `redolake snapshot OWNER.TABLE --replace`",
                 window=window,
             )
         if any(gap.start.chain_position >= first.start_position for gap in context.landing.gaps.all()):
             raise Terminal("a declared gap follows it", cure="restore the window's files from a copy", window=window)
         names = tuple(found.name for found in context.landing.windows.after(first.start_position))
+        if not execute:
+            return names
         with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
             context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
             context.ledger.forget_windows(names)

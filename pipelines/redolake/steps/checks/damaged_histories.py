@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from urllib.parse import unquote
 
-from redolake.apply.delta.log import DeltaLog, read_log
+from redolake.apply.epochs import check_reached, cure_of, damage_in
+from redolake.apply.lake_tables import read_log
+from redolake.apply.table_log import TableLog
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import Finding, LakeDamaged, RedolakeError, TableSetBack
@@ -32,8 +34,6 @@ def damaged_histories(pipeline: Pipeline) -> list[Finding]:
 
 
 def history_finding(pipeline: Pipeline, table: TableId, at_least: int) -> Finding | None:
-    from redolake.apply.delta.history import check_reached, cure_of, damage_in  # PySpark takes seconds
-
     path = pipeline.history_target(table)
     if path is None:
         return None
@@ -49,7 +49,7 @@ def history_finding(pipeline: Pipeline, table: TableId, at_least: int) -> Findin
     return None
 
 
-def lacking_files(log: DeltaLog | None, path: str) -> tuple[int, int]:
+def lacking_files(log: TableLog | None, path: str) -> tuple[int, int]:
     """Return how many files the log names, and how many of them are not there."""
     filesystem, root = open_filesystem(path)
     files = [] if log is None else [unquote(file) for file in log.files() if "://" not in file and not file.startswith("/")]

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import Finding, LakeDamaged, RedolakeError
@@ -33,7 +33,7 @@ def old_timestamps(pipeline: Pipeline) -> list[Finding]:
 def old_files(table: TableId, path: str) -> Finding | None:
     with suppress(LakeDamaged, pa.ArrowException, *storage_errors()):  # type: ignore[arg-type]
         log = read_log(path)
-        if log is None or not any(field.get("type") == "timestamp" for field in log.schema().get("fields", ())):
+        if log is None or not any(field.get("type") == "timestamp" for field in log.fields()):
             return None
         filesystem, root = open_filesystem(path)
         files = log.files()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import redolake
+from redolake.apply.lake_tables import check_not_nested
 from redolake.config import Pipeline
 from redolake.context import ledger_url, open_to_read
 from redolake.context.spark import opened_spark, remote_of
@@ -23,6 +25,7 @@ from redolake.host.arrow_check import arrow_findings
 from redolake.host.connect_token import TOKEN, is_loopback
 from redolake.host.filesystem import EXTRAS, protocol_of
 from redolake.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
+from redolake.job.lake import has_neighbours
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.ledger import Ledger, ledger_version, open_ledger
@@ -97,8 +100,6 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
 def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
     """Yield an error for each table whose folder lies inside or around that of another Delta table, of whatever pipeline. The
     tables of patterns are many: they are asked where another pipeline is in the lake or around it."""
-    from redolake.apply.delta.nested import check_not_nested, has_neighbours
-
     with suppress(RedolakeError), open_to_read(pipeline) as context:
         pipeline = context.pipeline  # with the tables that its patterns have matched
     asks_all = has_neighbours(pipeline.lake, layout.lake_mark(pipeline.name))
@@ -289,6 +290,7 @@ def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -
     try:
         with opened_spark(pipeline, given) as spark:
             checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
+            checked.append(worker_findings(pipeline, spark))
             checked.append(known_expression_findings(pipeline, spark, file))
             checked.append(logging_findings(pipeline, spark))
     except ConfigurationError as error:
@@ -297,6 +299,28 @@ def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -
         cure = "start the Connect server, or run again: Java was killed"
         return [Finding(f"{pipeline.name}.spark", f"Spark does not start: {error.what}", cure)]
     return [finding for findings in checked for finding in findings]
+
+
+def worker_findings(pipeline: Pipeline, spark: Any) -> list[Finding]:
+    """Return a finding for each version that some of Spark's Python workers have, and this process has not. Raises
+    ConfigurationError where they have no Redolake."""
+    from redolake.apply.spark.failures import check_session
+    from redolake.job.worker_check import worker_versions
+
+    try:
+        answers = worker_versions(spark)
+    except Exception as surprise:  # of Java, of gRPC or of pyspark
+        check_session(spark, surprise)
+        raise
+    cure = "give Spark's hosts what is here, by `redolake spark pack` or an installation: docs/how-to/configure-spark.md"
+    here = {"redolake": redolake.__version__, "python": platform.python_version().rpartition(".")[0]}
+    findings = []
+    for row in answers:
+        there = {"redolake": row.redolake, "python": row.python.rpartition(".")[0]}
+        lacks = [f"{name} {there[name]}, and {here[name]} is here" for name in here if there[name] != here[name]]
+        lacks += [f"pyarrow {row.pyarrow}, which {row.fault}"] if row.fault else []
+        findings += [Finding(f"{pipeline.name}.spark", f"a Python worker on {row.host} has {one}", cure) for one in lacks]
+    return findings
 
 
 @crash.writer

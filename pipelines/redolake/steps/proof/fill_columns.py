@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import PipelineContext, Report, Run, owner, silent
 from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -41,7 +40,6 @@ from redolake.steps.proof.table_to_compare import TableToCompare, read_columns
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
-from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.shown_facts import expected_rows
 from redolake.values.delivery import delivery_of, is_named_in_redo
 from redolake.values.joined_columns import Joins, find_joins, names_of, version_to_read
@@ -68,16 +66,13 @@ def fill_columns(
     """
     if execute:
         check_reason("filling columns", reason)
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        entry_to_fill(context, named_table(context, table_name))  # before Oracle is asked
     with (
-        spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as lease,
-        open_at_position(pipeline, table_name, source, entry_to_fill) as there,
+        Run(pipeline, source, spark, report, opens=opens) as run,
+        apply_lease_renewed(run) if execute else nullcontext() as lease,
+        open_at_position(run, table_name, entry_to_fill) as there,
     ):
-        one, joins = plan_filling(there, source, report)
-        check_list(one, opened)
+        one, joins = plan_filling(run, there)
+        check_list(one)
         asked = ReadAgain(
             str(there.entry.table), int(one.scn), expected_rows(one.context, there.entry.table), by=by or owner(),
             columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=reason.strip(),
@@ -86,7 +81,7 @@ def fill_columns(
             return asked
         path, digest = read_values(one, joins, asked)
         report(f"adding {', '.join(asked.columns)} to {asked.table}")
-        loaded = load_columns(one.context, load_task(one, joins, path), {path: digest}, asked, opened, lease)
+        loaded = load_columns(one.context, load_task(one, joins, path), {path: digest}, asked, lease)
         reconcile_ledger(one.context)  # records the load, as it would one of a killed run
         return replace(asked, rows=loaded.rows, delta_version=loaded.delta_version)
 
@@ -94,10 +89,10 @@ def fill_columns(
 # --- What is to be done -----------------------------------------------------------------------------------------------
 
 
-def plan_filling(there: AtPosition, params: ConnectParams | None, report: Report) -> tuple[TableToCompare, Joins]:
+def plan_filling(context: Run, there: AtPosition) -> tuple[TableToCompare, Joins]:
     """Return the table with the columns that are wanted, and those of them that it lacks. Raise Terminal, or the conflict,
     where only a new snapshot can bring them."""
-    context, entry, oracle, table = there.context, there.entry, there.oracle, there.entry.table
+    entry, oracle, table = there.entry, there.oracle, there.entry.table
     assert entry.complete_to_scn is not None
     found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
     has = version_as_of(known_versions(context, table), entry.complete_to_scn)
@@ -113,7 +108,8 @@ def plan_filling(there: AtPosition, params: ConnectParams | None, report: Report
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
-    return TableToCompare(context, params, oracle, entry, dictionary, version, there.token, report), joins
+    one = TableToCompare(context, context.source, oracle, entry, dictionary, version, there.token, context.report)
+    return one, joins
 
 
 def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
@@ -126,9 +122,9 @@ def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
     return entry
 
 
-def check_list(one: TableToCompare, spark: Spark) -> None:
+def check_list(one: TableToCompare) -> None:
     """Raise Terminal where keys are in quarantine, also dropped ones: as after each load, nobody would know of them."""
-    found, table = quarantine_of(one.context, spark, one.entry), one.entry.table
+    found, table = quarantine_of(one.context, one.entry), one.entry.table
     if found is not None and found.wrong:
         first = min(found.wrong)
         again = f"`redolake quarantine retry {table.in_command} --execute --reason TEXT` first"
@@ -206,7 +202,6 @@ def load_columns(
     task: SnapshotTask,
     digests: dict[str, FileDigest],
     asked: ReadAgain,
-    spark: Spark,
     lease: LeaseRenewer,
 ) -> SnapshotLoaded:
     """Write the spec of the load, and load. From its result on, every process knows the columns."""
@@ -231,4 +226,4 @@ def load_columns(
         digests=digests,
     )
     context.landing.files.write_new_record(layout.load_spec(name), spec)
-    return run_filling(spark.session(), spec, lease.check)
+    return run_filling(context.spark.session(), spec, lease.check)

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redolake.context import PipelineContext
-from redolake.context.spark import Spark
 from redolake.host import crash
 from redolake.ledger import TableEntry
 from redolake.reconcile.quarantine import record_open_keys
@@ -28,7 +27,6 @@ class Quarantine:
     """A table's quarantine, and the keys in it."""
 
     context: PipelineContext
-    spark: Spark
     entry: TableEntry
     path: str
     target: str
@@ -52,7 +50,7 @@ class Quarantine:
         """Record what is decided of keys, and how many are open now."""
         from redolake.job.quarantine import record_decision
 
-        session = self.spark.session()
+        session = self.context.spark.session()
         record_decision(
             session, self.path, self.target, self.app, kind, keys, self.position, by=by, why=why, table=self.table,
             delta_version=delta_version,
@@ -61,7 +59,7 @@ class Quarantine:
         record_open_keys(self.context, self.table, sum(one.state == "open" for one in left))
 
 
-def quarantine_of(context: PipelineContext, spark: Spark, entry: TableEntry | None) -> Quarantine | None:
+def quarantine_of(context: PipelineContext, entry: TableEntry | None) -> Quarantine | None:
     """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
     from redolake.job.lake import has_log
     from redolake.job.quarantine import read_wrong
@@ -70,24 +68,24 @@ def quarantine_of(context: PipelineContext, spark: Spark, entry: TableEntry | No
         return None
     path, target = context.pipeline.quarantine_path(entry.table), context.pipeline.target(entry.table)
     app = app_id(context, entry.table, entry.resetlogs_id or 0)
-    wrong = read_wrong(spark.session(), path, target, app, int(entry.complete_to_scn))
-    return Quarantine(context, spark, entry, path, target, app, wrong)
+    wrong = read_wrong(context.spark.session(), path, target, app, int(entry.complete_to_scn))
+    return Quarantine(context, entry, path, target, app, wrong)
 
 
 @crash.writer
 def take_off_list(
-    one: TableToCompare, plan: HashPlan, spark: Spark, hashes: Collection[str], delta_version: int, *, by: str, why: str
+    one: TableToCompare, plan: HashPlan, hashes: Collection[str], delta_version: int, *, by: str, why: str
 ) -> tuple[str, ...]:
     """Return the keys that are taken off: those of the rows with these hashes, which the Delta version has."""
     from redolake.job.repair import name_keys
 
     names = [one.version.column(i).name for i in one.version.key if i] if plan.key else []
-    found = quarantine_of(one.context, spark, one.entry) if names else None
+    found = quarantine_of(one.context, one.entry) if names else None
     listed = {} if found is None else {key: row for key in found.wrong if set(row := json.loads(key)) == set(names)}
     if found is None or not listed:
         return ()
     texts = tuple(tuple(row[name] for name in names) for row in listed.values())
-    rows = name_keys(spark.session(), replace(task_of(one), hashing=plan), texts)
+    rows = name_keys(one.context.spark.session(), replace(task_of(one), hashing=plan), texts)
     right = tuple(key for key, row in zip(listed, rows, strict=True) if row.hash in hashes)
     if right:
         found.record("retried", right, by=by, why=why, delta_version=delta_version)

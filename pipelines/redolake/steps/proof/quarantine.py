@@ -7,15 +7,12 @@ now, so that no row becomes older. Changes that come later are applied as always
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import PipelineContext, Report, Run, owner, silent
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.reconcile.approvals import record_approval
@@ -93,32 +90,26 @@ class WorkedOff:
         return one_line(what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}")
 
 
-@contextmanager
-def open_reconciled(pipeline: Pipeline) -> Iterator[PipelineContext]:
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        yield context
-
-
 def list_quarantine(
     pipeline: Pipeline, tables: Sequence[str] | None = None, *, spark: Any = None, opens: Callable[[], Any] | None = None
 ) -> QuarantineList:
     """Return what is in quarantine, of the tables or of all."""
-    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
-        return read_quarantine(context, session, named_tables(context, tables))
+    with Run(pipeline, spark=spark, opens=opens) as context:
+        reconcile_ledger(context)
+        return read_quarantine(context, named_tables(context, tables))
 
 
-def read_quarantine(context: PipelineContext, spark: Spark, tables: Sequence[TableId]) -> QuarantineList:
+def read_quarantine(context: PipelineContext, tables: Sequence[TableId]) -> QuarantineList:
     from redolake.job.quarantine import read_changes
 
     found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
     for table in tables:
-        one = quarantine_of(context, spark, context.ledger.table(table))
+        one = quarantine_of(context, context.ledger.table(table))
         if one is None:
             continue
         record_open_keys(context, table, one.open_keys)
         wrong += [QuarantinedKey(str(table), key, state.state) for key, state in sorted(one.wrong.items())]
-        rows = read_changes(spark.session(), one.path, one.target, one.app, one.wrong)
+        rows = read_changes(context.spark.session(), one.path, one.target, one.app, one.wrong)
         found += [change_of(table, row, one.wrong) for row in rows]
     open_keys = sum(one.state == "open" for one in wrong)
     return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
@@ -134,9 +125,10 @@ def look_up_quarantined(
 ) -> QuarantineList:
     """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
     not there."""
-    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+    with Run(pipeline, spark=spark, opens=opens) as context:
+        reconcile_ledger(context)
         table = named_table(context, table_name)
-        found = read_quarantine(context, session, [table])
+        found = read_quarantine(context, [table])
     chosen = set(choose_keys({one.key: one.state for one in found.wrong}, table, keys))
     changes = tuple(one for one in found.changes if chosen & {one.key, one.other_key})
     return replace(found, changes=changes, wrong=tuple(one for one in found.wrong if one.key in chosen))
@@ -169,17 +161,15 @@ def retry_quarantine(
     Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
     check_reason("a retry", reason)
     by = by or owner()
-    with spark_when_needed(pipeline, spark, opens) as session:
-        with open_reconciled(pipeline) as context:
-            table = named_table(context, table_name)
-            found = quarantine_of(context, session, context.ledger.table(table))
-            wanted = choose_keys(states_of(found), table, keys)
-            assert found is not None
-            check_key(context, table)
-
+    with Run(pipeline, source, spark, report, opens=opens) as run:
+        reconcile_ledger(run)
+        table = named_table(run, table_name)
+        found = quarantine_of(run, run.ledger.table(table))
+        wanted = choose_keys(states_of(found), table, keys)
+        assert found is not None
+        check_key(run, table)
         asked = ReadAgain(str(table), cause=BY_HAND, by=by, reason=reason.strip())
-        again = partial(read_again, pipeline, asked, source=source, spark=session, report=report)
-        right, left, scn = repair_keys(lambda part: again([json.loads(key) for key in part]), wanted)
+        right, left, scn = repair_keys(lambda part: read_again(run, asked, [json.loads(key) for key in part]), wanted)
         return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
 
@@ -229,9 +219,10 @@ def drop_quarantined(
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
     check_reason("to drop changes", reason)
     by = by or owner()
-    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+    with Run(pipeline, spark=spark, opens=opens) as context:
+        reconcile_ledger(context)
         table = named_table(context, table_name)
-        found = quarantine_of(context, session, context.ledger.table(table))
+        found = quarantine_of(context, context.ledger.table(table))
         wanted = choose_keys(states_of(found), table, keys)
         assert found is not None
         record_approval(

@@ -16,8 +16,8 @@ from typing import Any
 
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, open_pipeline_source, open_to_read, owner, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import PipelineContext, Report, Run, open_to_read, owner, silent
+from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -177,61 +177,44 @@ def repair_table(
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
     asked = ReadAgain(table_name, cause=BY_HAND, by=by or owner(), reason=reason.strip())
-    with spark_when_needed(pipeline, spark, opens) as opened:
-        return read_again(pipeline, asked, keys or None, source, opened, report)
+    with Run(pipeline, source, spark, report, opens=opens) as run:
+        return read_again(run, asked, keys or None)
 
 
-def read_again(
-    pipeline: Pipeline,
-    asked: ReadAgain,
-    keys: Keys | None,
-    source: ConnectParams | None,
-    spark: Spark,
-    report: Report = silent,
-    up_to: ChainPosition | None = None,
-) -> ReadAgain:
+def read_again(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPosition | None = None) -> ReadAgain:
     """Read the rows with the keys again, or without any those that the last comparisons found, and compare them. With `up_to`
     they are all whose rows have changed since the table's position, which becomes that one, and the table is not held any
     more.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     if keys is None:
-        return read_part(pipeline, asked, None, source, spark, report, up_to)
+        return read_part(run, asked, None, up_to)
     parts = [keys[start : start + KEYS_AT_ONCE] for start in range(0, len(keys), KEYS_AT_ONCE)]
-    made = [read_part(pipeline, asked, part, source, spark, report, up_to) for part in parts]
+    made = [read_part(run, asked, part, up_to) for part in parts]
     return reduce(ReadAgain.with_more, made) if made else replace(asked, equal=True)
 
 
 @crash.writer
-def read_part(
-    pipeline: Pipeline,
-    asked: ReadAgain,
-    keys: Keys | None,
-    source: ConnectParams | None,
-    spark: Spark,
-    report: Report,
-    up_to: ChainPosition | None,
-) -> ReadAgain:
+def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPosition | None) -> ReadAgain:
     started = time.monotonic()
     entry_of = entry_with_contents if up_to is None else partial(advanced_entry, up_to=up_to)
-    with apply_lease_renewed(pipeline) as lease, open_at_position(pipeline, asked.table, source, entry_of) as there:
-        context, entry = there.context, there.entry
-        one = describe(context, source, there.oracle, entry, there.token, report)
-        work = Work(one, whole_plan(one), spark, lease, asked, up_to is not None)
-        chosen = found_by_proofs(context, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
+    with apply_lease_renewed(run) as lease, open_at_position(run, asked.table, entry_of) as there:
+        entry = there.entry
+        one = describe(run, run.source, there.oracle, entry, there.token, run.report)
+        work = Work(one, whole_plan(one), run.spark, lease, asked, up_to is not None)
+        chosen = found_by_proofs(run, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
         done = work.repair(chosen)
         if up_to is not None and done.equal:
-            with context.ledger.at_once():
-                context.ledger.record_complete_to(entry.table, Scn(up_to.scn), up_to.resetlogs_id, done.delta_version)
-                done = replace(done, released=context.ledger.release(entry.table))
-        return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(context, entry))
+            with run.ledger.at_once():
+                run.ledger.record_complete_to(entry.table, Scn(up_to.scn), up_to.resetlogs_id, done.delta_version)
+                done = replace(done, released=run.ledger.release(entry.table))
+        return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(run, entry))
 
 
 @dataclass(frozen=True, slots=True)
 class AtPosition:
     """A table whose rows can be read AS OF its position, into files of the landing's folder `token`."""
 
-    context: PipelineContext
     entry: TableEntry
     oracle: Source
     token: str
@@ -239,25 +222,23 @@ class AtPosition:
 
 @contextmanager
 def open_at_position(
-    pipeline: Pipeline,
-    table_name: str,
-    source: ConnectParams | None,
-    entry_of: Callable[[PipelineContext, TableId], TableEntry],
+    run: Run, table_name: str, entry_of: Callable[[Run, TableId], TableEntry] = entry_with_contents
 ) -> Iterator[AtPosition]:
     """Open what a reading AS OF the position of a table needs; the files are removed at the end. Raises RedoLost where a
     RESETLOGS has undone the position."""
-    with open_context(pipeline) as context, comparison_place(pipeline) as place:
-        reconcile_ledger(context)
-        entry, token = entry_of(context, named_table(context, table_name)), folder_name(place)
-        remove_left_rows(context)
+    run.look_again()
+    with comparison_place(run) as place:
+        reconcile_ledger(run)
+        entry, token = entry_of(run, named_table(run, table_name)), folder_name(place)
+        remove_left_rows(run)
         try:
-            with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
-                read_same_container(context, oracle)
+            with run.oracle(run.pipeline.source.container) as oracle:
+                read_same_container(run, oracle)
                 oracle.use_container(None)
-                check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
-                yield AtPosition(context, entry, oracle, token)
+                check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), run.name)
+                yield AtPosition(entry, oracle, token)
         finally:
-            remove_rows(context, token)
+            remove_rows(run, token)
 
 
 @contextmanager
@@ -338,7 +319,7 @@ class Work:
         )  # fmt: skip
         right: tuple[str, ...] = ()
         if again.equal:
-            right = take_off_list(one, self.plan, self.spark, set(hashes), version, by=asked.by, why=asked.reason)
+            right = take_off_list(one, self.plan, set(hashes), version, by=asked.by, why=asked.reason)
         released = again.equal and self.release(chosen)
         one.cost.lake_reads = 1
         compared = table_comparison(Compared(replace(again, delta_version=version), "keys", one.cost, share=0.0), None, None)

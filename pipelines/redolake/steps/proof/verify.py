@@ -199,7 +199,7 @@ def verify_tables(
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         remove_left_rows(context)
-        with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark, opens) as opened:
+        with comparison_place(context) as place, spark_when_needed(pipeline, spark, opens) as opened:
             for number, table in enumerate(ids):
                 if ends is not None and number and time.monotonic() >= ends:
                     left = ids[number:]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, now, open_context, silent
 from redolake.context.spark import opened_spark
@@ -302,7 +302,7 @@ def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: Cha
     for finding in find_stop(task, ScnRange(Scn(complete_to + 1), Scn(at.scn + 1))):
         cure = f"choose SCN {complete_to}, or leave the table out"
         raise NotReadableAsOf(finding.what, cure=cure, table=task.table)
-    is_reread = any(delivery.rereads for delivery in task.deliveries)
+    is_reread = any(delivery.rereads for delivery in task.course.deliveries)
     if is_reread and last.end != at.scn + 1 and changes_of(task.table, [last]):
         raise NotReadableAsOf(
             "values of its rows are read again at the ends of windows, and are not known in between",

@@ -14,8 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import PipelineContext, Report, Run, now, open_pipeline_source, owner, silent
 from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -34,7 +33,7 @@ from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, m
 from redolake.steps.ranges.touched_keys import (
     TouchedRows,
     TouchedTable,
-    Xid,
+    read_beginnings,
     read_ends,
     read_window,
     refuse_older,
@@ -77,7 +76,8 @@ class GapClosing:
             return plain_lines((head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman)))
         logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
         reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
-        return plain_lines((head, "" if self.executed else reads, *map(str, self.tables)))
+        tables = (line for table in self.tables for line in table.lines)
+        return plain_lines((head, "" if self.executed else reads, *tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def close_gap(
     """
     if execute:
         check_reason("closing a gap", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline, source, spark, report, opens=opens) as context:
         reconcile_ledger(context)
         found = find_gap(context, gap)
         ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
@@ -137,9 +137,8 @@ def close_gap(
         to_mine.check()
         mine_range(task.mining)
         touched = read_touched(task, chosen)
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            why = {"reason": reason.strip(), "by": by or owner()}
-            done = tuple(close_table(task, entry, touched, opened, **why) for entry in chosen)
+        why = {"reason": reason.strip(), "by": by or owner()}
+        done = tuple(close_table(task, entry, touched, **why) for entry in chosen)
         reconcile_ledger(context)
         is_done = not any(lacking(context, found, None))
         windows = task.side.windows.after()
@@ -283,27 +282,18 @@ def later_windows(landing: Landing, gap: DeclaredGap) -> Iterator[WindowManifest
 
 def read_dropped(task: Task, touched: TouchedRows) -> None:
     """Read the rows from before the gap of transactions that were open at its start: the gap has dropped them."""
-    gap, landing = task.gap, task.context.landing
-    if not gap.dropped:
-        return
-    first = ChainPosition(gap.start.resetlogs_id, min(one.start_scn for one in gap.dropped))
-    windows = [w for w in landing.windows.after(first) if w.end_position <= gap.start.chain_position]
-    reached = first.scn
-    for window in windows:
-        reached = window.end if window.start <= reached else reached
-    if not windows or reached < gap.start.scn:
+    names, gap = {(one.con_id, one.xid) for one in task.gap.dropped}, task.gap
+    since = min((one.start_scn for one in gap.dropped), default=None)
+    left, _ = read_beginnings(task.context, gap.start.chain_position, names, touched, since)
+    if left:
         for one in touched.tables.values():
-            one.refuse(f"the windows since SCN {first.scn} are gone, in which transactions open at the gap's start began")
-        return
-    names: set[Xid] = {(one.con_id, one.xid) for one in gap.dropped}
-    for window in windows:
-        read_window(task.context, landing, window, touched, names)
+            one.refuse(f"the windows since SCN {since} are gone, in which transactions open at the gap's start began")
 
 
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def close_table(task: Task, entry: TableEntry, touched: TouchedRows, spark: Spark, *, reason: str, by: str) -> ReadAgain:
+def close_table(task: Task, entry: TableEntry, touched: TouchedRows, *, reason: str, by: str) -> ReadAgain:
     """Read the table's touched rows again, and record that it lacks nothing any more."""
     planned = planned_table(task.context, task.gap, entry)
     one = touched.tables.get(entry.table)
@@ -322,7 +312,7 @@ def close_table(task: Task, entry: TableEntry, touched: TouchedRows, spark: Spar
     asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys), reason=reason, by=by)
     if problem:
         return asked
-    done = read_again(task.context.pipeline, asked, one.named_keys, task.mining.source, spark, task.report, up_to)
+    done = read_again(task.context, asked, one.named_keys, up_to)
     if done.equal:
         task.context.landing.closings.record_closed(closed_table(task, entry, done))
     return done

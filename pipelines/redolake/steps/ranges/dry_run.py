@@ -79,13 +79,13 @@ def plan_of(spec: BatchSpec, windows: Sequence[WindowManifest], start: RangeEnd,
     return BackfillPlan(
         start=start,
         end=end,
-        windows=len(spec.windows),
+        windows=len(spec.redo.windows),
         logs=len({log for window in windows for log in window.logs}),
         rows=sum(sum(table.changes.values()) for table in tables),
         reads_from=spec.start,
-        read_bytes=sum(digest.bytes for digest in spec.digests.values()),
-        open_transactions=len(spec.open_in),
-        open_rows=sum(transaction.rows for transaction in spec.open_in),
+        read_bytes=sum(digest.bytes for digest in spec.redo.digests.values()),
+        open_transactions=len(spec.redo.open_in),
+        open_rows=sum(transaction.rows for transaction in spec.redo.open_in),
         tables=tables,
     )
 
@@ -107,7 +107,7 @@ def seconds_for(rows: int, results: Iterable[Mapping[str, Any]]) -> float | None
 
 def planned_table(task: TableTask, windows: Sequence[WindowManifest], scns: ScnRange, *, is_changes: bool) -> PlannedTable:
     changes = changes_of(task.table, windows)
-    versions = tuple(int(version.from_scn) for version in task.versions if version.from_scn in scns)
+    versions = tuple(int(version.from_scn) for version in task.course.versions if version.from_scn in scns)
     unknown = unknown_of_changes(task) if is_changes else unknowns(task, changes, scns)
     return PlannedTable(str(task.table), task.target, changes, versions, tuple(unknown))
 
@@ -124,14 +124,14 @@ def changes_of(table: TableId, windows: Sequence[WindowManifest]) -> dict[str, i
 
 def unknown_of_changes(task: TableTask) -> tuple[str, ...]:
     """Return what the plan does not know of the changes of a table."""
-    filters = [version.mapping.where for version in task.versions if version.mapping is not None]
+    filters = [version.mapping.where for version in task.course.versions if version.mapping is not None]
     texts = dict.fromkeys(one.text for one in filters if one is not None)
     return (NOT_LOGGED, *(f"which of them `where: {text}` leaves out: the result has a count" for text in texts))
 
 
 def unknowns(task: TableTask, changes: Mapping[str, int], scns: ScnRange) -> Iterator[str]:
     """Yield what a shadow of the range cannot know: it begins without rows."""
-    delivery = widest(task.deliveries)
+    delivery = widest(task.course.deliveries)
     if changes.get("update") and delivery.rereads != "rows":
         yield (
             "columns that an UPDATE of a row from before the range leaves as they are, if not all columns were logged: the "
@@ -143,5 +143,5 @@ def unknowns(task: TableTask, changes: Mapping[str, int], scns: ScnRange) -> Ite
         yield f"{delivery.rereads} between the ends of windows: they were read again AS OF these, not after each change"
     if lacks_marks(task):
         yield "which rows were deleted: a row may have a NULL in its key, so none is marked"
-    if any(step.kind in ("truncate", "remove_rows") and step.scn in scns for step in task.ddl):
+    if any(step.kind in ("truncate", "remove_rows") and step.scn in scns for step in task.course.ddl):
         yield "which rows from before the range a TRUNCATE or a dropped partition removed: only rows of the range are marked"

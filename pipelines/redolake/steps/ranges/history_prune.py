@@ -5,13 +5,13 @@ The landing is not concerned: a history is read from itself alone, so it keeps n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from redolake.apply.delta.log import read_log
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import Report, now, open_context, silent
 from redolake.context.spark import spark_when_needed
@@ -41,7 +41,7 @@ class ShorterHistory:
         if self.begins_at is None:
             return one_line(f"{self.table}: its history has nothing that is older")
         what = f"{self.older} of {self.rows} rows of its history {'were' if self.done else 'are'} of times before"
-        end = "it begins there now, with the rows of then" if self.done else "--execute replaces them by the rows of then"
+        end = "it begins there now, with the rows of then" if self.done else "they are replaced by the rows of then"
         return one_line(f"{self.table}: {what} SCN {self.begins_at}; {end}")
 
 
@@ -52,9 +52,10 @@ def prune_histories(
     execute: bool = False,
     spark: Any = None,
     report: Report = silent,
+    opens: Callable[[], Any] | None = None,
 ) -> tuple[ShorterHistory, ...]:
     """Raise ConfigurationError without `keep.history` and for a named table without a history, LeaseHeld while a batch runs."""
-    from redolake.apply.delta.history import damage_in
+    from redolake.apply.epochs import damage_in
     from redolake.job.history_prune import older_history, shorten_history
 
     kept = pipeline.keep.history
@@ -69,8 +70,9 @@ def prune_histories(
         paths = {table: (path, context.pipeline.target(table)) for table, path in begun.items()}
     found, limit = list[ShorterHistory](), limit_of(kept)
     with (
-        spark_when_needed(pipeline, spark) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        spark_when_needed(pipeline, spark, opens) as opened,
+        open_context(pipeline) as context,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         for table, (path, target) in paths.items():
             session = opened.session()

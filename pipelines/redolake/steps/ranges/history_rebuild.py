@@ -11,10 +11,11 @@ continue it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, silent
 from redolake.context.spark import Spark, spark_when_needed
@@ -71,7 +72,7 @@ class HistoryRebuild:
         if self.done:
             return one_line(f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)")
         read = f"{self.windows} window(s) with {self.rows} change rows of all tables are read, in {self.batches} batch(es)"
-        return one_line(". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it")))
+        return one_line(". ".join((f"{where}: {read}", *self.mined)))
 
 
 @dataclass(slots=True)
@@ -125,9 +126,12 @@ def rebuild_history(
     start: str,
     *,
     execute: bool = False,
+    reason: str = "",
+    by: str = "",
     from_logs: LogsToRead | None = None,
     spark: Any = None,
     report: Report = silent,
+    opens: Callable[[], Any] | None = None,
 ) -> HistoryRebuild:
     """Show what rebuilding a table's history from a moment on (values/moment.py) takes, or do it. `first` is the table's last
     load. With `from_logs`, redo that has not landed any more is mined again. Raises NotReadableAsOf where the table was not, or
@@ -158,8 +162,11 @@ def rebuild_history(
         found = replace(found, mined=() if logs is None else logs.lines)
         if not execute:
             return found
-        with spark_when_needed(pipeline, spark) as opened:
-            return run_rebuild(pipeline, Rebuild(table, opened, report, base, there, at), name, found, logs)
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            made = run_rebuild(pipeline, Rebuild(table, opened, report, base, there, at), name, found, logs)
+        what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": reason}
+        context.ledger.record_decision("rebuilt history", what, by)
+        return made
 
 
 def logs_to_mine(
@@ -180,8 +187,7 @@ def logs_to_mine(
 def run_rebuild(
     pipeline: Pipeline, work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None
 ) -> HistoryRebuild:
-    from redolake.apply.delta.log import load_in, read_log
-    from redolake.apply.delta.owner import damage_of
+    from redolake.apply.owner import damage_of
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
     table = work.table
@@ -198,7 +204,7 @@ def run_rebuild(
             table=table,
         )
     log = read_log(target, damage_of(app))
-    load = "" if log is None else load_in(log.current_id(app))
+    load = "" if log is None else log.load(app)
     remove_left(pipeline, place)
     try:
         with open_context(pipeline) as context:
@@ -206,7 +212,7 @@ def run_rebuild(
             if logs is not None:
                 work.apply_logs(logs)
             work.bring_to(context, found.to_scn)
-        with apply_lease_renewed(pipeline) as writer, open_context(pipeline) as context:
+        with open_context(pipeline) as context, apply_lease_renewed(context) as writer:
             reconcile_ledger(context)
             (now_there,) = with_contents(context, [table])
             work.bring_to(context, int(now_there.position.scn))

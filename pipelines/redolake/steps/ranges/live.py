@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
-from redolake.context.spark import spark_when_needed
+from redolake.context import PipelineContext, Report, Run, owner, silent
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -22,7 +21,6 @@ from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.mined_names import mined_names
 from redolake.reconcile.settling import settles_at
 from redolake.reconcile.table_versions import history, known_versions, object_ids, owners_of_unknown, table_task
-from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
 from redolake.source import ConnectParams
 from redolake.steps.proof.repair import ReadAgain, read_again
@@ -37,11 +35,10 @@ from redolake.steps.ranges.replay import (
     range_of,
     refuse,
 )
-from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window, why_not_by_key
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_beginnings, read_window, why_not_by_key
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
-from redolake.values.redo import Operation
-from redolake.values.scn import Scn, ScnRange
+from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
 
@@ -104,7 +101,7 @@ def backfill_live(
     """
     if execute:
         check_reason("a backfill into live tables", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline, source, spark, report, opens=opens) as context:
         reconcile_ledger(context)
         chosen = named_tables(context, tables)
         manifests = context.landing.windows.after()
@@ -124,9 +121,7 @@ def backfill_live(
         found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
         if not execute:
             return found
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            again = partial(read_again, pipeline, source=source, spark=opened, report=report)
-            done = tuple(fill_table(table, rows.touched, again) for table in found.tables)
+        done = tuple(fill_table(context, table, rows.touched) for table in found.tables)
         reconcile_ledger(context)
         return replace(found, tables=done, executed=True)
 
@@ -147,13 +142,13 @@ def planned_tables(one: OldRange, rows: FoundRows, asked: ReadAgain) -> tuple[Re
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def fill_table(one: ReadAgain, touched: TouchedRows, again: Callable[..., ReadAgain]) -> ReadAgain:
+def fill_table(run: Run, one: ReadAgain, touched: TouchedRows) -> ReadAgain:
     """Read the table's rows again. An error of this table alone leaves it as it is, and the others are filled."""
     found = touched.tables.get(TableId.parse(one.table))
     if one.why_not or found is None:
         return one
     try:
-        return again(one, found.named_keys)
+        return read_again(run, one, found.named_keys)
     except RedolakeError as error:
         if isinstance(error, Transient) or "table" not in error.where:
             raise
@@ -183,7 +178,10 @@ def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundR
     for number, window in enumerate(one.windows):
         report(Progress("", "reading the keys of windows", number, len(one.windows)))
         read_window(one.context, one.context.landing, window, touched, scns=one.scns)
-    cut, older = read_beginnings(context, one, touched)
+    committed = find_committed(one.context, one.windows, one.scns)
+    sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}
+    start = ChainPosition(one.windows[0].resetlogs_id, one.scns.start)
+    cut, older = read_beginnings(context, start, sought, touched)
     known = {past.table: past.versions for past in one.histories.values() if past.table in tables}
     return FoundRows(touched, why_not | dict(owners_of_unknown(context, known, older)), cut)
 
@@ -210,29 +208,4 @@ def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:
         return f"its columns in the range are not known: {then.conflict.what}"
     named = partial(mined_names, context, windows=one.windows, carried=(), readings=readings)
     task = table_task(context, then, "", "", names=named)
-    return TouchedTable(now, task.versions, task.mined_names)
-
-
-def read_beginnings(
-    context: PipelineContext, one: OldRange, touched: TouchedRows
-) -> tuple[frozenset[Xid], Sequence[WindowManifest]]:
-    """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
-    transactions whose beginning is not there, and the windows."""
-    committed = find_committed(one.context, one.windows, one.scns)
-    sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}
-    older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
-    reached, windows = int(one.scns.start), list[WindowManifest]()
-    for window in older:
-        is_next = window.end >= reached and window.resetlogs_id == one.windows[0].resetlogs_id
-        if not sought or not is_next or any(missing_files(context, [window])):
-            break
-        before = ScnRange(Scn(0), one.scns.start)
-        read_window(context, context.landing, window, touched, sought, before)
-        sought -= starts_in(context, window, before)
-        reached = int(window.start)
-        windows.insert(0, window)
-    return frozenset(sought), windows
-
-
-def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:
-    return {name for scn, code, name in bounds_of(context.landing, window) if code == Operation.START and scn in scns}
+    return TouchedTable(now, task.course.versions, task.course.mined_names)

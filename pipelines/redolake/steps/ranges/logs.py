@@ -19,7 +19,7 @@ from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from redolake.steps.ranges.replay import missing_files
-from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, without_transaction
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, bounds_of, read_window
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.redo import Operation, Position
 from redolake.values.scn import ChainPosition, Scn, ScnRange
@@ -33,6 +33,15 @@ class LogsToRead:
 
     logs: tuple[str, ...] = ()
     source: ConnectParams | None = None
+
+
+def logs_to_read(from_logs: bool, logs: Sequence[str], source: ConnectParams | None = None) -> LogsToRead | None:
+    """Return which archived logs are to be mined; None where the landing is read. Raises ConfigurationError for logs that would
+    not be read."""
+    if logs and not from_logs:
+        cure = "add --from-logs, in Airflow the field From logs, or leave the logs out"
+        raise ConfigurationError([Finding("--logs", "are given, and the landing is read", cure)])
+    return LogsToRead(tuple(logs), source) if from_logs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,7 @@ def objections_to_logs(
 ) -> Iterator[Finding]:
     """Yield why a batch over windows mined now would not be right."""
     for task in spec.tables:
-        if any(delivery.rereads for delivery in task.deliveries):
+        if any(delivery.rereads for delivery in task.course.deliveries):
             what = "its values are read again AS OF the ends of windows, which the database no longer shows"
             yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
     yield from cut_transactions(beside, spec, windows, scns)
@@ -115,7 +124,7 @@ def cut_transactions(
     beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
 ) -> Iterator[Finding]:
     """Yield the first transaction that commits in the range, and whose changes from before the windows are not known."""
-    known = {(one.con_id, one.xid) for one in spec.open_in}
+    known = {(one.con_id, one.xid) for one in spec.redo.open_in}
     found = [one for one in find_committed(beside, windows, scns) if one.begun is not None or one.name not in known]
     cut = next((one for one in found if one.begun is None), None)
     if cut is None:
@@ -137,12 +146,13 @@ def rows_without_transaction(
     cut = [one for one in find_committed(beside, windows, scns) if one.begun is None or one.begun < scns.start]
     if not cut:
         return
-    known = dict[Xid, int](((one.con_id, one.xid), int(one.start_scn)) for one in spec.open_in)
+    known = dict[Xid, int](((one.con_id, one.xid), int(one.start_scn)) for one in spec.redo.open_in)
     since = min(known.get(one.name, int(spec.start) if one.begun is None else one.begun) for one in cut)
     older = context.landing.windows.after(ChainPosition(spec.resetlogs_id, Scn(since)))
     there = [one for one in older if one.start < scns.start and not any(missing_files(context, [one]))]
-    into = TouchedRows({task.table: TouchedTable(task.versions[0]) for task in spec.tables}, object_ids(context, {}))
-    without_transaction(context.landing, there, into, int(scns.start))
+    into = TouchedRows({task.table: TouchedTable(task.course.versions[0]) for task in spec.tables}, object_ids(context, {}))
+    for window in there:
+        read_window(context, context.landing, window, into, (), ScnRange(Scn(0), scns.start))
     for table, found in into.tables.items():
         if found.why_not:
             cure = f"begin the range at SCN {max(one.committed for one in cut) + 1} or later, or use --target live"

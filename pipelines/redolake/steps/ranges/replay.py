@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext
 from redolake.errors import ConfigurationError, Finding
@@ -32,8 +32,7 @@ from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 BackfillTarget = Literal["shadow", "live", "changes", "files", "copy"]
-LIVE_TAKES = ("--reason", "--from-logs")  # live tables are no destination: their rows are read again
-FIELDS = {"--schema": "Columns", "--folder": "Folder", "--from-logs": "Source", "--reason": "Reason"}  # of Airflow's form
+LIVE_TAKES = ("reason", "from_logs")  # live tables are no destination: their rows are read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +99,9 @@ class Destination:
 
 
 DESTINATIONS: Mapping[str, Destination] = {
-    "shadow": Destination("nothing", takes=("--schema", "--from-logs")),
-    "changes": Destination("nothing", "live", form="delta", takes=("--from-logs",)),
-    "files": Destination("nothing", "live", form="parquet", takes=("--folder", "--from-logs")),
+    "shadow": Destination("nothing", takes=("schema", "from_logs")),
+    "changes": Destination("nothing", "live", form="delta", takes=("from_logs",)),
+    "files": Destination("nothing", "live", form="parquet", takes=("folder", "from_logs")),
     "read": Destination("version", "own"),
     "copy": Destination("version", "own"),
     "history": Destination("version", "live", has_history=True),
@@ -119,7 +118,7 @@ def live_version(context: PipelineContext, table: TableId, base: Contents) -> Ve
 
 def lacks_marks(task: TableTask) -> bool:
     """Return whether deleted rows are not marked: of equal rows with a NULL in their key, all would be."""
-    return any(delivery.null_keys for delivery in task.deliveries)
+    return any(delivery.null_keys for delivery in task.course.deliveries)
 
 
 def shadow_folder(pipeline: Pipeline) -> str:
@@ -134,11 +133,9 @@ def refuse_unused(
 ) -> None:
     """Raise ConfigurationError with the options that were given and mean nothing to this target, and for files without a folder
     of theirs."""
-    given = {
-        "--schema": schema == "current", "--folder": bool(folder), "--from-logs": from_logs, "--reason": bool(reason.strip()),
-    }  # fmt: skip
+    given = {"schema": schema == "current", "folder": folder, "from_logs": from_logs, "reason": reason.strip()}
     unused = [name for name, is_given in given.items() if is_given and name not in options_of(target)]
-    found = [Finding(name, f"is nothing for the target {target}", use_of(name)) for name in unused]
+    found = [Finding(in_terminal(name), f"is nothing for the target {target}", use_of(name)) for name in unused]
     if target == "files" and not ("://" in folder or Path(folder).is_absolute()):
         cure = "add --folder /path, or --folder s3://bucket/path"
         found.append(Finding("--folder", "files need a folder, by its whole path", cure))
@@ -149,9 +146,14 @@ def options_of(target: BackfillTarget) -> tuple[str, ...]:
     return LIVE_TAKES if target == "live" else DESTINATIONS[target].takes
 
 
+def in_terminal(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
 def use_of(option: str) -> str:
     targets = [target for target in get_args(BackfillTarget) if option in options_of(target)]
-    return f"leave it out, in Airflow the field {FIELDS[option]}, or choose the target {', '.join(targets)}"
+    field = option.replace("_", " ").capitalize()
+    return f"leave it out, in Airflow the field {field}, or choose the target {', '.join(targets)}"
 
 
 def refuse(findings: Sequence[Finding]) -> None:
@@ -335,7 +337,7 @@ def find_stop(task: TableTask, scns: ScnRange, after: int | None = None) -> Iter
         later = f"begin it at SCN {after}, where a snapshot had read the table again, or " if after is not None else ""
         what = f"{error.get('code')} at SCN {at_scn}: {error.get('what')}"
         yield Finding(str(task.table), what, f"{shorter}{later}leave the table out")
-    for whole in task.whole:
+    for whole in task.course.whole:
         first = min((scn for scn in whole.ddl if scn >= scns.start), default=scns.end)
         if first < scns.end <= whole.scn:
             what = f"a DDL at SCN {first} changed rows, which are known only AS OF SCN {whole.scn}, the end of its window"

@@ -261,7 +261,7 @@ def changes(row: DdlRow, version: TableVersion) -> bool:
 
 def objections_to_changes(task: TableTask) -> Iterator[Finding]:
     """Yield why the changes of a table cannot be written as they are: the redo does not show them one by one."""
-    if not is_in_redo(task.deliveries):
+    if not is_in_redo(task.course.deliveries):
         what = "its large objects or rows are assembled, or read again, and are in no single change"
         yield Finding(str(task.table), what, "leave the table out, leave the columns out, or use --target shadow")
 
@@ -288,9 +288,10 @@ def reshape(one: OldRange, spec: BatchSpec) -> BatchSpec:
                 f"a DDL at SCN {filled.scn} after the range gave older rows values in {filled.column.name}, which no redo shows"
             )
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
-        now = table_task(context, past, task.app_id, task.target)
+        now = table_task(context, past, task.app_id, task.target).course
         steps = tuple(step for step in now.ddl if step.scn >= scns.end and step.kind not in ROWS_ONLY)
-        tasks.append(replace(task, reshape=steps, reshaped=now.versions[-1], rules={**now.rules, **task.rules}))
+        course = replace(task.course, rules={**now.rules, **task.course.rules})
+        tasks.append(replace(task, course=course, reshape=steps, reshaped=now.latest))
     refuse(findings)
     return replace(spec, tables=tuple(tasks))
 

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.apply.delta.log import VersionToRead
+from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
 from redolake.context import PipelineContext, Report, open_context, owner, silent
 from redolake.context.spark import Spark, spark_when_needed
@@ -107,7 +107,7 @@ def copy_tables(
         versions = [there.version(context, table, base) for table, base in bases.items()]
         spec = fold_spec(context, bases, last, manifests, there)
         made = tuple(CopiedTable(str(v.table), str(v.copy), v.version, v.complete_to, last.scn) for v in versions)
-        found = Copies(name, 0 if spec is None else len(spec.windows), made)
+        found = Copies(name, 0 if spec is None else len(spec.redo.windows), made)
         if not execute:
             return found
         with spark_when_needed(pipeline, spark, opens) as opened:
@@ -229,7 +229,7 @@ def swap_table(
     with (
         open_context(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         reconcile_ledger(context)
         table = named_table(context, table_name)
@@ -241,7 +241,7 @@ def swap_table(
         base = contents_of_copy(context, entry, f"{there.folder}/{context.pipeline.table(table).path}")
         at = ChainPosition(base.resetlogs_id, int(entry.complete_to_scn or 0))
         spec = fold_spec(context, {table: base}, at, context.landing.windows.after(), there)
-        windows, is_held = 0 if spec is None else len(spec.windows), entry.state == "held"
+        windows, is_held = 0 if spec is None else len(spec.redo.windows), entry.state == "held"
         found = SwappedTable(str(table), name, base.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found

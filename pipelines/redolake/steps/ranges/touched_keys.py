@@ -6,7 +6,7 @@ OF a later SCN, are all that a table lacks that was applied without the range: i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -29,6 +29,7 @@ from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
+from redolake.steps.ranges.replay import missing_files
 from redolake.values.canonical import hash_plan
 from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
@@ -42,7 +43,7 @@ from redolake.values.redo import (
     Operation,
     names_no_transaction,
 )
-from redolake.values.scn import ScnRange
+from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId, TableVersion
 
 READ = (
@@ -162,14 +163,21 @@ class TouchedRows:
         table = self.ids.get(number) if isinstance(number, int) else None
         return table or self.names.get((str(row["seg_owner"]), str(row["table_name"])))
 
-    def own_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the changes that may be of the tables, and the ends of transactions."""
+    def own_rows(self, batch: pa.RecordBatch, only: frozenset[Xid] | None) -> pa.RecordBatch:
+        """Return the changes that may be of the tables, and the ends of transactions. With `only`, those that may be of these
+        transactions."""
         code = batch["operation_code"]
         by_id = pc.is_in(batch["object_id"], pa.array([number for number, table in self.ids.items() if table in self.tables]))
         by_name = pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in self.names}), pa.string()))
         changes = pc.is_in(code, pa.array([*CHANGES, *OPAQUE], pa.int32()))
         ends = pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32()))
-        return batch.filter(pc.or_(ends, pc.and_(changes, pc.or_(by_id, by_name))))
+        own = pc.or_(ends, pc.and_(changes, pc.or_(by_id, by_name)))
+        if only is not None:
+            named = pa.array(sorted({name for _, name in only}), pa.string())
+            unknown = pc.or_(pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE), pc.equal(batch["xid"], NO_XID))
+            by_xid = pc.or_(pc.is_in(batch["xid"], named), pc.is_in(batch["pxid"], named))
+            own = pc.and_(own, pc.or_(pc.fill_null(unknown, True), by_xid))
+        return batch.filter(own)
 
 
 def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
@@ -203,7 +211,7 @@ def read_window(
     wanted = None if only is None else frozenset(only)
     found = list[dict[str, object]]()
     for batch in columns_of(landing, window, READ):
-        found += into.own_rows(batch).to_pylist()
+        found += into.own_rows(batch, wanted).to_pylist()
     if scns is not None:
         found = [row for row in found if int(str(row["scn"])) in scns]
     found.sort(key=lambda row: (row["scn"], row["operation_code"] in TRANSACTION_ENDS))
@@ -219,22 +227,33 @@ def read_window(
             add_ddl(into, ddl)
 
 
+def read_beginnings(
+    context: PipelineContext, start: ChainPosition, names: Collection[Xid], into: TouchedRows, since: int | None = None
+) -> tuple[frozenset[Xid], Sequence[WindowManifest]]:
+    """Add what transactions changed before a range, from the windows of the chain before it, back to where each of them began,
+    or all by an SCN. Return those whose beginning is not there any more, and the windows."""
+    sought, reached, before = set(names), start.scn, ScnRange(Scn(0), Scn(start.scn))
+    found = list[tuple[WindowManifest, frozenset[Xid]]]()
+    for window in reversed(context.landing.windows.after()):
+        if window.start >= start.scn or window.resetlogs_id != start.resetlogs_id:
+            continue
+        if not sought or window.end < reached or any(missing_files(context, [window])):
+            break
+        found.insert(0, (window, frozenset(sought)))
+        bounds = bounds_of(context.landing, window)
+        sought -= {name for scn, code, name in bounds if code == Operation.START and scn in before}
+        reached = int(window.start)
+        if since is not None and reached <= since:
+            sought.clear()
+    for window, only in found:
+        read_window(context, context.landing, window, into, only, before)
+    return frozenset(sought), [window for window, _ in found]
+
+
 def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     paths = [layout.in_window(window.name, name) for name in window.files]
     digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
     return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
-
-
-def without_transaction(landing: Landing, windows: Iterable[WindowManifest], into: TouchedRows, before: int) -> None:
-    """Refuse the tables with changes before an SCN that do not say of which transaction they are."""
-    for window in windows:
-        for batch in columns_of(landing, window, READ):
-            known = pc.fill_null(
-                pc.invert(pc.or_(pc.equal(batch["xid"], NO_XID), pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE))), False
-            )
-            for row in into.own_rows(batch.filter(pc.invert(known))).to_pylist():
-                if int(row["scn"]) < before:
-                    take_row(into, row, frozenset())
 
 
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:

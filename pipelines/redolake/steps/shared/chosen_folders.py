@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import NoReturn
 
-from redolake.apply.delta.nested import owner_around
+from redolake.apply.lake_tables import owner_around
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.filesystem import open_filesystem

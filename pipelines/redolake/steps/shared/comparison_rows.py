@@ -12,13 +12,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from redolake.config import Pipeline
-from redolake.context import PipelineContext, is_gone, open_context, process
+from redolake.context import PipelineContext, is_gone, process
 from redolake.errors import LeaseHeld
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
-from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, renewed
+from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, keep_renewed
 
 PLACES = 16
 NAME = re.compile(r"(?P<place>\d\d)-[0-9a-f]{32}")
@@ -27,15 +26,14 @@ _one_at_a_time = threading.Lock()
 
 
 @contextmanager
-def comparison_place(pipeline: Pipeline) -> Iterator[int]:
+def comparison_place(context: PipelineContext) -> Iterator[int]:
     """Hold a place while the block runs. Raises LeaseHeld if all are held, and where the place was lost meanwhile."""
-    with open_context(pipeline) as context:  # a ledger of its own, which another thread renews with
-        place, lease = take_place(context)
-        try:
-            with renewed(context, lease):
-                yield place
-        finally:
-            _ours.discard(place)
+    place, lease = take_place(context)
+    try:
+        with keep_renewed(context, lease):
+            yield place
+    finally:
+        _ours.discard(place)
 
 
 def take_place(context: PipelineContext) -> tuple[int, Lease]:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
-from redolake.apply.delta.log import DeltaLog, read_log
-from redolake.apply.delta.owner import Owner, Use, cure_of, why_taken
+from redolake.apply.lake_tables import read_log
+from redolake.apply.owner import Owner, Use, cure_of, why_taken
+from redolake.apply.table_log import TableLog
 from redolake.config import Pipeline
 from redolake.config.tables import default_path
 from redolake.context import PipelineContext, with_recorded_tables
@@ -70,7 +71,7 @@ def taken_folders(context: PipelineContext, tables: Sequence[TableId], *, replac
     return found
 
 
-def log_of(pipeline: Pipeline, table: TableId) -> DeltaLog | LakeDamaged | None:
+def log_of(pipeline: Pipeline, table: TableId) -> TableLog | LakeDamaged | None:
     """Return the table's log, or why it cannot be read."""
     try:
         return read_log(pipeline.target(table))

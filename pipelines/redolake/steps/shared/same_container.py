@@ -50,10 +50,8 @@ def pdb_change(
 ) -> PdbChanged | None:
     """Return the error where the container is another one than the recorded, or encodes texts and times in another way. A
     landing without a handover, as that of a range, has recorded no encoding."""
-    again = (
-        f"`redolake recover -p {context.name} --snapshot --yes` reads all tables again; if this is the wrong database, correct "
-    )
-    again += "the connection or `container`"
+    again = f"`redolake recover -p {context.name} snapshot --execute --yes` reads all tables again; "
+    again += "if this is the wrong database, correct the connection or `container`"
     change = container_change(recorded, found)
     if change is not None:
         return PdbChanged(

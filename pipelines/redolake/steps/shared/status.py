@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,7 @@ from redolake.records.windows import RereadRows, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
 from redolake.steps.shared.scn_times import end_time, iso
 from redolake.values.table import TableId
+from redolake.values.utc import beside
 
 LATEST_WINDOWS = 10
 
@@ -310,3 +311,44 @@ def gap_report(
         split_transactions=split,
         from_at=end_time(context, gap.start.chain_position),
     )
+
+
+# --- What tables lack, as lines -----------------------------------------------------------------------------------------
+
+DROPPED_STATES = {
+    "open": "not ended yet",
+    "committed": "committed at",
+    "rolled back": "rolled back, so no table lacks its changes, at",
+    "unknown": "its end may lie in redo that was never read, before",
+}
+
+
+def gap_lines(gaps: Sequence[DeclaredGapReport]) -> Iterator[str]:
+    """Yield the declared gaps that some table still lacks."""
+    for found in gaps:
+        yield (
+            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn - 1} was never read, in "
+            f"{', '.join(found.tables)}"
+        )
+        yield f"  {found.reason} ({found.by}, {found.at}); {found.lost}"
+        yield from transactions_line("dropped, open at its start", found.dropped)
+        yield from transactions_line("split, without their changes before its end", found.split_transactions or ())
+        yield "  until `redolake snapshot OWNER.TABLE --replace`"
+
+
+def transactions_line(title: str, transactions: Sequence[GapTransaction | SplitTransaction], most: int = 5) -> Iterator[str]:
+    if transactions:
+        named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
+        more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
+        yield f"  {title}: {named}{more}"
+
+
+def dropped_lines(dropped: Sequence[DropReport]) -> Iterator[str]:
+    """Yield the dropped transactions that still matter."""
+    for found in dropped:
+        end = "" if found.end_scn is None else f" SCN {found.end_scn}"
+        what = f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}{end}"
+        yield f"dropped: transaction {found.xid} of container {found.con_id}, {what}"
+        yield f"  {found.reason} ({found.by}, {found.at})"
+        if found.lacking:
+            yield f"  missing from {', '.join(found.lacking)} until `redolake snapshot OWNER.TABLE --replace`"

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from redolake.apply.delta.log import DeltaLog, read_log
+from redolake.apply.lake_tables import read_log
 from redolake.apply.spark.lake_damage import log_damage
+from redolake.apply.table_log import COLUMN_ID, KEY_PLACE, TableLog
 from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
@@ -38,7 +39,6 @@ from redolake.steps.shown.views import (
 from redolake.values.history_sql import OF_CHANGE, versions_sql
 from redolake.values.table import TableId
 
-COLUMN_ID, KEY_PLACE = "redolake.column_id", "redolake.key"  # in the metadata of Delta's fields (apply/delta/schema.py)
 VERSIONS = "_versions"
 OF_VERSIONS = ("valid_from_scn", "valid_to_scn", "valid_from", "valid_to", "is_current", *OF_CHANGE)
 SPARK_TYPES: Mapping[str, str] = {"integer": "int", "long": "bigint"}  # the others have one name in Delta and Spark SQL
@@ -111,7 +111,7 @@ def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
 
     An older epoch may have another key, or the key under another name. The columns of all of them name a row: each
     change has the row before and after it, so more columns than those of the key do no harm."""
-    from redolake.apply.delta.history import damage_in  # PySpark takes seconds
+    from redolake.apply.epochs import damage_in
 
     log, live = read_log(path, damage_in(table, path)), read_log(target, partial(log_damage, table))
     if log is None:
@@ -123,8 +123,8 @@ def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
     return HistoryOf(table, path, tuple(field["name"] for field in fields), key, types)
 
 
-def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
-    return [] if log is None else [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
+def fields_with_ids(log: TableLog | None) -> list[Mapping[str, Any]]:
+    return [] if log is None else [field for field in log.fields() if COLUMN_ID in field["metadata"]]
 
 
 def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:

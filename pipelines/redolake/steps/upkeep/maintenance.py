@@ -67,6 +67,13 @@ def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> Prepa
         return PreparedMaintenance(location, tuple(map(str, chosen)))
 
 
+def look_up_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the tables that the job would maintain, in its order, and changes nothing."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        return tuple(map(str, choose(context, tables)))
+
+
 def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
     """Return the named tables, or all with contents: first those for which the last maintenance had no time left."""
     filled = [e.table for e in context.ledger.tables() if e.complete_to_scn is not None and e.table in context.pipeline.by_id]

@@ -179,5 +179,3 @@ def describe_pruned(found: PruneReport) -> Iterator[str]:
         yield f"the chain {'begins' if found.done else 'would begin'} at SCN {found.begins_at}"
     for one in found.stays:
         yield f"stays: {one.what}, because {one.why}. To change that: {one.cure}"
-    if found.kinds and not found.done:
-        yield "Nothing is done yet; --execute does it"

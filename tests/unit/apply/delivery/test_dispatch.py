@@ -88,7 +88,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 )
 def test_each_delivery_has_its_module(taken: list[str], commit_range: CommitRange, expected: list[str]) -> None:
     kept = SimpleNamespace(keep=lambda _, frame: frame)
-    table = SimpleNamespace(ranged_column=lambda _: None)
+    table = SimpleNamespace(bytes=None)
     task = SimpleNamespace(table="S.T")
     part: Any = SimpleNamespace(commit_range=commit_range, table=table, version=VERSION, task=task, counts_nulls=False)
 

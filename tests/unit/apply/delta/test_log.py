@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake.apply.delta.commit import text_of
-from redolake.apply.delta.log import position_of, read_log
-from redolake.apply.delta.owner import recorded_owners
+from redolake.apply.delta.log import read_log
+from redolake.apply.owner import recorded_owners
 from redolake.errors import LakeDamaged
 from redolake.job.swap import Swap, find_swap
 from redolake.steps.checks.old_timestamps import old_files
 from redolake.steps.shown.history_views import fields_with_ids
 from redolake.values.table import TableId
-from tests.references.delta_table import latest_version
+from tests.references.delta_table import latest_version, position_of
 
 
 def commit(table: Path, version: int, *txns: tuple[str, int], by: str | None = None) -> None:
@@ -73,7 +73,7 @@ def test_a_version_after_a_repair_is_complete_to_the_position_that_the_repair_ha
 
     log = read_log(str(tmp_path))
     assert log is not None
-    assert [log.position_at(version, "p/S.T/1") for version in range(5)] == [50, 50, 50, 70, None]
+    assert [log.position("p/S.T/1", version) for version in range(5)] == [50, 50, 50, 70, None]
 
 
 def test_a_checkpoint_counts_only_when_all_its_parts_are_there(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def ask_everything(path: str) -> None:
     asked = (
         log.txns, log.schema, log.properties, log.description, log.partition_columns, log.features, log.files, log.table_bytes,
         log.newest_metadata, partial(log.last_txn, "p/S.T/1"), partial(log.current_id, "p/S.T/1"),
-        partial(log.commit_info, "p/S.T/1", 10), partial(log.load_at, 1, "p/S.T/1"), partial(log.last_ddl, "p/S.T/1"),
+        partial(log.commit_info, "p/S.T/1", 10), partial(log.load, "p/S.T/1", 1), partial(log.last_ddl, "p/S.T/1"),
         partial(log.note_with, "epoch_since"), partial(log.foreign_writes, own), partial(log.ours_after, own, 0),
         partial(log.last_version_with, 0, own), partial(recorded_owners, log), partial(fields_with_ids, log),
         partial(position_of, path, "p/S.T/1"), partial(find_swap, path, "p/S.T/1", "x", 1), partial(old_files, TABLE, path),

@@ -8,10 +8,10 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from redolake.apply.delta.key_range import KeyRange
-from redolake.apply.delta.merge import NO_ROW, NetColumns, merge_sql
+from redolake.apply.delta.merge import NO_ROW, merge_sql
+from redolake.apply.key_range import KeyRange
 from redolake.apply.spark.quoting import table_at
-from redolake.apply.target import TargetColumn
+from redolake.apply.target import NetColumns, TargetColumn
 from redolake.values.target_options import TargetOptions
 
 ID, NAME, PHOTO = TargetColumn(1, "ID", "int"), TargetColumn(2, "the name", "string"), TargetColumn(3, "PHOTO", "string")

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import types as T
 
 from redolake.apply.delta.features import MOST_MEASURED, statistics, statistics_clause
-from redolake.apply.delta.key_range import WHOLE_NUMBER
+from redolake.apply.key_range import WHOLE_NUMBER
 from redolake.apply.spark.types import parse_type
 from redolake.values.target_options import TargetOptions
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
-from redolake.apply.delta.schema import parse_type
+from redolake.apply.schema import parse_type
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.holds import unforeseen_error, without_row
 from redolake.apply.spark.thrown import failure_text
@@ -27,7 +27,7 @@ from redolake.errors import (
     Transient,
 )
 from redolake.job.job import run
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import BatchSpec, Redo
 from redolake.values.table import TableId
 
 SPARK = "org.apache.spark.SparkException"
@@ -357,7 +357,7 @@ def test_a_session_that_has_ended_is_no_trouble_of_the_network() -> None:
 
 
 def test_a_session_that_is_lost_outside_of_a_table_ends_the_job_in_the_same_way(tmp_path: Path) -> None:
-    spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{tmp_path}/carry", f"{tmp_path}/manifest.json")
+    spec = BatchSpec("shop", 1, 100, 200, "t", Redo(), (), f"{tmp_path}/carry", f"{tmp_path}/manifest.json")
 
     with pytest.raises(SparkLost):
         run(LostSession(), spec)  # type: ignore[arg-type]

@@ -14,13 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from redolake.apply.context import MayCommit
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.history import BEGAN, DeltaHistory, newest_epoch
-from redolake.apply.delta.schema import COLUMN_ID, KEY_PLACE
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.epochs import BEGAN, newest_epoch
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_query
+from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
+from redolake.apply.target import Tag, Target, Terms
 from redolake.values.history import COLUMNS
 from redolake.values.history_sql import as_of_sql
 from redolake.values.table import TableId
@@ -43,24 +41,24 @@ class HistoryCut:
         return f"_epoch < {self.epoch} OR (_epoch = {self.epoch} AND _commit_scn <= {self.scn})"
 
 
-def find_cut(history: DeltaHistory, limit: datetime) -> HistoryCut | None:
+def find_cut(history: Target, limit: datetime) -> HistoryCut | None:
     """Return where the history can begin so that it still has all that was committed after the limit, by the database's clock.
     None where it has nothing older."""
     if history.log is None:
         return None
-    last = history.rows.filter(F.col("_commit_time") <= F.lit(limit)).agg(F.max("_commit_scn")).collect()[0][0]
-    begins = [(row["_epoch"], row["_commit_scn"]) for row in history.rows.filter(F.col("_op") == "begin").collect()]
+    last = history.rows().filter(F.col("_commit_time") <= F.lit(limit)).agg(F.max("_commit_scn")).collect()[0][0]
+    begins = [(row["_epoch"], row["_commit_scn"]) for row in history.rows().filter(F.col("_op") == "begin").collect()]
     counting = max((epoch for epoch, since in begins if last is not None and since <= last), default=None)
     if last is None or counting is None or (counting, last) == min(begins):
         return None
     cut = HistoryCut(int(last), int(counting), 0, 0)
-    counts = history.rows.agg(F.count_if(F.expr(cut.predicate)).alias("older"), F.count("*").alias("rows")).collect()[0]
+    counts = history.rows().agg(F.count_if(F.expr(cut.predicate)).alias("older"), F.count("*").alias("rows")).collect()[0]
     return HistoryCut(cut.scn, cut.epoch, int(counts["older"]), int(counts["rows"]))
 
 
 def cut_history(
-    history: DeltaHistory,
-    table: DeltaTable,
+    history: Target,
+    table: Target,
     cut: HistoryCut,
     metadata: Mapping[str, object],
     table_id: TableId,
@@ -70,11 +68,11 @@ def cut_history(
     fields = [*history.schema.fields, *table.schema.fields]
     keys = {field.metadata[COLUMN_ID] for field in fields if KEY_PLACE in field.metadata}
     tag = Tag("", 0, {**metadata, **began(history, cut)})
-    with commit(history, Terms(table_id, None, may_commit, any_rows=True), tag, "history cut") as writer:
+    with history.commit(Terms(table_id, None, may_commit, any_rows=True), tag, "history cut") as writer:
         writer.replace(beginning(history, cut, keys), cut.predicate)
 
 
-def began(history: DeltaHistory, cut: HistoryCut) -> dict[str, object]:
+def began(history: Target, cut: HistoryCut) -> dict[str, object]:
     """Return since when the newest epoch counts after the cut."""
     newest = newest_epoch(history.log)
     if newest is not None and newest.number == cut.epoch:
@@ -84,12 +82,12 @@ def began(history: DeltaHistory, cut: HistoryCut) -> dict[str, object]:
     return {name: noted[name] for name in BEGAN if name in noted}
 
 
-def beginning(history: DeltaHistory, cut: HistoryCut, keys: Collection[int]) -> DataFrame:
+def beginning(history: Target, cut: HistoryCut, keys: Collection[int]) -> DataFrame:
     """Return the rows with which the history begins at the cut."""
     fields = [field for field in history.schema.fields if COLUMN_ID in field.metadata]
     names = [field.name for field in fields]
     key = [field.name for field in fields if field.metadata[COLUMN_ID] in keys]
-    history.rows.createOrReplaceTempView(VIEW)
+    history.rows().createOrReplaceTempView(VIEW)
     there = run_query(history.spark, f"SELECT * FROM ({as_of_sql(VIEW, names, key, quote, cut.scn)}) r")
     loaded = there.withColumns({"_op": F.lit("load"), "_image": F.lit("after"), "_note": F.lit(None).cast("string")})
     first = history.spark.range(1).select(F.lit("begin").alias("_op"), F.lit(REMOVED).alias("_note"))

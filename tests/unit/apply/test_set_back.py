@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from redolake.apply.delta.log import read_log
-from redolake.apply.delta.set_back import check_not_set_back
+from redolake.apply.set_back import check_not_set_back
 from redolake.errors import TableSetBack
-from redolake.records.batches.spec import HoldAt, TableTask
+from redolake.records.batches.spec import Course, HoldAt, TableTask
 from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 
 
 def task(at_least: int | None, hold: HoldAt | None = None) -> TableTask:
-    return TableTask(ORDERS, "lake/orders", "shop/SHOP.ORDERS/1", (), at_least=at_least, hold=hold)
+    return TableTask(ORDERS, "lake/orders", "shop/SHOP.ORDERS/1", Course(), at_least=at_least, hold=hold)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def table_with_log(folder: Path, *commits: list[dict[str, Any]]) -> TableTask:
     for version, actions in enumerate(commits):
         text = "\n".join(map(json.dumps, actions))
         (folder / "_delta_log" / f"{version:020d}.json").write_text(text)
-    return TableTask(ORDERS, str(folder), "shop/SHOP.ORDERS/1", (), at_least=150)
+    return TableTask(ORDERS, str(folder), "shop/SHOP.ORDERS/1", Course(), at_least=150)
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "DELETE", "WRITE"])

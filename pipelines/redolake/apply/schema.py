@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from redolake.apply.delta.own_columns import own_fields
+from redolake.apply.own_columns import own_fields
 from redolake.apply.spark.types import parse_type
+from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
 from redolake.apply.target import TargetColumn, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import SchemaConflict
@@ -23,8 +23,7 @@ from redolake.values.target_options import DEFAULT as DEFAULT_OPTIONS
 from redolake.values.target_options import TargetOptions
 
 COMMIT_SCN = "_commit_scn"  # one of the columns of ours, see own_columns.py
-COLUMN_ID = "redolake.column_id"
-KEY_PLACE = "redolake.key"  # 1 for the first column of the key
+OURS = ("redolake.", "comment")  # what stays of a field's metadata where its table is written again
 DEFAULT = "redolake.default"  # the value in rows older than the column, in neutral text
 
 
@@ -64,11 +63,6 @@ def refuse_conflict(found: Conflict | None, table: TableId, scn: int | None = No
     if found is not None:
         cure = f"{found.cure}; then run `redolake snapshot {table} --replace`"
         raise SchemaConflict(found.what, cure=cure, table=table, scn=scn)
-
-
-def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
-    """Return the Delta table's columns by our column id."""
-    return columns_of(spark.read.format("delta").load(path).schema)
 
 
 def columns_of(schema: T.StructType) -> dict[int, TargetColumn]:

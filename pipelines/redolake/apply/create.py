@@ -1,16 +1,12 @@
-"""Create a Delta table for a table version, with our column ids and no feature that it does not need yet."""
+"""Create a table of the lake for a table version, with our column ids."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from redolake.apply.context import ApplyContext, MayCommit, allow
-from redolake.apply.delta.commit import Tag
-from redolake.apply.delta.schema import target_schema
-from redolake.apply.delta.table import DeltaTable
-from redolake.apply.delta.writer import Terms, commit
+from redolake.apply.schema import target_schema
+from redolake.apply.target import Tag, Target, Terms
 from redolake.apply.translation import Translation
 from redolake.records.batches.spec import TableTask
 from redolake.values.lake_columns import with_lake_names
@@ -19,8 +15,7 @@ from redolake.values.target_options import DEFAULT, TargetOptions
 
 
 def create_table(
-    spark: SparkSession,
-    path: str,
+    table: Target,
     version: TableVersion,
     rules: Rules,
     translation: Translation,
@@ -30,19 +25,17 @@ def create_table(
 ) -> None:
     """Create an empty table, at the tag's position or without one."""
     schema = target_schema(with_lake_names(version, options), rules, translation, options)
-    table, terms = DeltaTable(spark, path, "" if tag is None else tag.app_id), Terms(version.table, None, may_commit)
-    with commit(table, terms, tag or Tag("", 0, {}), "shadow") as writer:
-        writer.create(spark.createDataFrame([], schema), options)
+    with table.commit(Terms(version.table, None, may_commit), tag or Tag("", 0, {}), "shadow") as writer:
+        writer.create(table.spark.createDataFrame([], schema), options)
 
 
-def create_shadow(context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
+def create_shadow(context: ApplyContext, table: Target, task: TableTask) -> None:
     """Create the empty shadow table that the task asks for, unless it is there, under the version of its first SCN."""
     if task.shadow_from is None or table.log is not None:
         return
-    version = valid_from(task.versions, task.shadow_from)
+    version = valid_from(task.course.versions, task.shadow_from)
     tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
-    create_table(context.spark, task.target, version, task.rules, context.translation, tag, task.options, context.may_commit)
-    table.refresh()
+    create_table(table, version, task.course.rules, context.translation, tag, task.options, context.may_commit)
 
 
 def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from redolake.apply.delta.table import DeltaTable
 from redolake.apply.spark.quoting import quote
-from redolake.apply.target import KeyRange, TargetColumn
+from redolake.apply.target import KeyRange, Target, TargetColumn
 from redolake.values.table import TableVersion
 
 # All files of a smaller table are read sooner than Delta compares a range with them.
@@ -27,7 +26,7 @@ def condition(keys: KeyRange, target: str) -> str:
     return f"{name} >= CAST({keys.low} AS {type_}) AND {name} <= CAST({keys.high} AS {type_})"
 
 
-def ranged_column(table: DeltaTable, version: TableVersion) -> TargetColumn | None:
+def ranged_column(table: Target, version: TableVersion) -> TargetColumn | None:
     """Return the first column of the key, if the table is large and the column has whole numbers of at
     most 18 digits."""
     if table.bytes is None or table.bytes < LARGE_BYTES or not version.key:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from redolake.apply.delta.schema import check_columns, target_schema
 from redolake.apply.landed.findings import segment_text
+from redolake.apply.schema import check_columns, target_schema
 from redolake.apply.target import TargetColumn
 from redolake.errors import SchemaConflict
 from redolake.job.translation import TRANSLATION

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from redolake.apply.delta.log import Damage, DeltaLog, damage_of_file
-from redolake.apply.spark.lake_damage import log_damage
+from redolake.apply.spark.lake_damage import damage_of_file, log_damage
+from redolake.apply.table_log import Damage, TableLog
 from redolake.errors import FolderTaken, LakeDamaged
 from redolake.values.table import TableId
 from redolake.values.target_options import DEFAULT, TargetOptions
@@ -76,16 +76,16 @@ class Owner:
         return f"{what}{self.table} of pipeline {self.pipeline}{shadow}"
 
 
-def recorded_owners(log: DeltaLog) -> list[Owner]:
+def recorded_owners(log: TableLog) -> list[Owner]:
     """Return whose the table is by its properties, else all that have written it; none if Redolake has not."""
     have = log.properties()
     if PIPELINE in have and TABLE in have:
         return [Owner(have[PIPELINE], have[TABLE], have.get(SHADOW, ""), have.get(ORIGIN, ""), is_history=HISTORY in have)]
-    found = (Owner.of(app_id) for app_id in log.app_ids())
+    found = (Owner.of(app_id) for app_id in log.txns())
     return list(dict.fromkeys(owner for owner in found if owner is not None))
 
 
-def why_taken(log: DeltaLog, own: Owner, use: Use = "merge") -> str | None:
+def why_taken(log: TableLog, own: Owner, use: Use = "merge") -> str | None:
     """Return why the table is not `own`'s; None if it is, or may become it.
 
     A table without properties is the owner's whose commits it has. If several have written it, only one that rebuilds it gets
@@ -106,7 +106,7 @@ def why_taken(log: DeltaLog, own: Owner, use: Use = "merge") -> str | None:
     return f"the folder belongs to {' and '.join(map(str, others))}"
 
 
-def check_owner(log: DeltaLog | None, own: Owner | None, table: TableId, path: str, use: Use = "merge") -> None:
+def check_owner(log: TableLog | None, own: Owner | None, table: TableId, path: str, use: Use = "merge") -> None:
     """Raise FolderTaken where the Delta table is another's."""
     what = None if log is None or own is None else why_taken(log, own, use)
     if what is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redolake.apply.delta.log import read_log
-from redolake.apply.delta.owner import ORIGIN, Owner, Use, check_owner, why_taken
+from redolake.apply.owner import ORIGIN, Owner, Use, check_owner, why_taken
 from redolake.errors import FolderTaken
 from redolake.values.table import TableId
 from tests.unit.apply.delta.test_log import commit

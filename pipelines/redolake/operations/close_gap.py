@@ -1,0 +1,26 @@
+"""`close-gap`: give tables what a declared gap lacks, from logs that were restored since."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from redolake.operations.declared import AnyTables, Logs, Option, Outcome, Verdict, Work, operation
+
+InGap = Annotated[int | None, Option("An SCN in the declared gap. Default: the only one that tables lack.", "SCN")]
+
+
+@operation("close-gap", reason="Stored with the repair and in the Delta commits.", connects=True)
+def close_gap(work: Work, tables: AnyTables = (), scn: InGap = None, logs: Logs = ()) -> Outcome:
+    """Close a declared gap from logs that were restored since: mine it, and read the rows again that it changes, AS OF each
+    table's position.
+
+    It stops while logs are missing, and ends as differing where a table stays as it is.
+    """
+    from redolake import steps
+
+    found = steps.close_gap(
+        work.pipeline, scn, tables or None, logs=logs, execute=work.execute, reason=work.reason, by=work.by,
+        source=work.source, report=work.report, opens=work.opens,
+    )  # fmt: skip
+    stays = Verdict.DIFFERS if any(table.why_not for table in found.tables) else Verdict.DONE
+    return Outcome(found, tuple(filter(None, found.lines)), Verdict.STOPPED if found.missing else stays)
