@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of, table_in
-from redolake.apply.quarantine.log import Events, add_events, events_frame, is_there, keys_of, read_events
+from redolake.apply.quarantine.log import add_events, events_frame, is_there, keys_of, open_events, read_events
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.apply.table_log import VersionToRead
+from redolake.apply.target import Terms
 from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from redolake.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
 from redolake.values.table import TableId
@@ -95,7 +96,7 @@ def add(
     spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object], table: TableId
 ) -> None:
     try:
-        add_events(Events(spark, path, table), rows, {"table": str(table), **metadata})
+        add_events(open_events(spark, path, table), Terms(table, None), rows, {"table": str(table), **metadata})
     except RedolakeError:
         raise
     except Exception as surprise:
