@@ -12,8 +12,6 @@ from rich.text import Text
 
 from redolake.cli.connections import airflow_executors, read_from_airflow, resolve_connections
 from redolake.cli.options import (
-    CONFIGURATION,
-    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -25,23 +23,23 @@ from redolake.cli.output import Output, doctor_text, findings_text, progress, sh
 from redolake.config import DEFAULT_FILE, Pipeline, load_configuration
 from redolake.config.file import config_file
 from redolake.errors import Finding, one_line
+from redolake.operations import Verdict
 from redolake.source.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
     from redolake.steps.plan_edit import EditPlan
-    from redolake.steps.setup.migrate import LedgerMigration
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:
     """Print how many findings there are, all of them, and what comes next unless one is an error; then exit with
-    CONFIGURATION."""
+    MISUSED."""
     errors = [finding for finding in findings if finding.severity == "error"]
     body = {"ok": not errors, "findings": findings}
     counts = f"{len(errors)} error(s), {len(findings) - len(errors)} warning(s)\n"
     closing = "" if errors else f"{'No error.' if findings else good} Next: {following}"
     show(output, body, lambda: Text.assemble(*((counts, findings_text(findings)) if findings else ()), closing))
     if errors:
-        raise typer.Exit(CONFIGURATION)
+        raise typer.Exit(Verdict.MISUSED)
 
 
 def validate(
@@ -79,40 +77,6 @@ def validate(
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 
-def migrate(
-    check: Annotated[bool, typer.Option("--check", help="Only list the migrations; exit with 3 if there are any.")] = False,
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Bring the ledger's tables to the version of this Redolake, once nothing writes. The next run does the same.
-
-    Pipelines that share the ledger's database are migrated together. A process that is killed leaves the tables as they were.
-    """
-    from redolake import steps
-
-    with chosen_pipeline(output, pipeline, config) as selected:
-        found = steps.migrate_ledger(selected, check=check)
-        show(output, found, lambda: migration_text(found))
-        if found.is_due:
-            raise typer.Exit(DIFFERS)
-
-
-def migration_text(found: LedgerMigration) -> Text:
-    if found.from_version is None:
-        return Text(f"There is no ledger yet: the first run makes it, in version {found.to_version} ({found.ledger})")
-    if not found.migrations:
-        return Text(f"The ledger has version {found.to_version}, which this Redolake needs ({found.ledger})")
-    verb = "was migrated" if found.done else "is to be migrated"
-    text = Text(f"The ledger {verb} from version {found.from_version} to {found.to_version} ({found.ledger})\n")
-    for line in found.migrations:
-        text.append(f"  {line.version} {line.what}\n")
-    if not found.done:
-        text.append("  do this: `redolake migrate`, once nothing writes\n", style="dim")
-    text.rstrip()
-    return text
-
-
 def doctor(
     pipeline: PipelineOption = None,
     spark: Annotated[
@@ -130,7 +94,7 @@ def doctor(
             found = steps.examine(selected, report=report, ask_spark=spark, file=config or config_file())
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
-            raise typer.Exit(CONFIGURATION)
+            raise typer.Exit(Verdict.MISUSED)
 
 
 def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -144,7 +108,7 @@ def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: O
         found = steps.plan_edit(selected)
         show(output, found, lambda: edit_text(found))
         if any(edit.effect == "held" for edit in found.edits):
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
 
 
 def edit_text(found: EditPlan) -> Text:
@@ -251,4 +215,4 @@ def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None
 
 EFFECT_STYLES = {"held": "red", "joins": "green"}
 
-COMMANDS = (validate, migrate, plan, doctor, setup_sql, olr_config)
+COMMANDS = (validate, plan, doctor, setup_sql, olr_config)

@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from redolake.config import Pipeline
-from redolake.context.spark import Spark
+from redolake.context.spark import Spark, check_damage
 from redolake.errors import (
     ConfigurationError,
     Finding,
@@ -106,7 +106,13 @@ class Run:
         self._entered += 1
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, surprise: BaseException | None, __: object) -> None:
+        try:
+            check_damage(self.pipeline, self.spark, surprise)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         self._entered -= 1
         if not self._entered:
             self._close()
@@ -167,7 +173,7 @@ class Run:
     def oracle(self, container: str | None = None) -> Iterator[Source]:
         """Yield a connection to the source, in the container or in the root. One that has served without an error is kept for
         the next block, for a while, as long as it answers."""
-        oracle = self._connected(container)
+        oracle = self._connection(container)
         try:
             oracle.use_container(container)
             yield oracle
@@ -181,7 +187,7 @@ class Run:
         """Open a connection of its own, for LogMiner, which keeps its state in the session, and for what takes long."""
         return open_pipeline_source(self.pipeline, self.source, container)
 
-    def _connected(self, container: str | None) -> Source:
+    def _connection(self, container: str | None) -> Source:
         while self._kept:
             oracle, until = self._kept.pop()
             if time.monotonic() < until and oracle.answers():
@@ -189,7 +195,7 @@ class Run:
             oracle.close()
         return self.connect(container)
 
-    def retried(self, step: Callable[[Run], T]) -> T:
+    def retry(self, step: Callable[[Run], T]) -> T:
         """Try a step as Airflow would: again after transient errors only, with growing pauses, and with all opened again."""
 
         def attempt() -> T:

@@ -13,7 +13,7 @@ from redolake.values.delivery import Delivery, deliveries_of
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.redo import Encoding
 from redolake.values.scn import Scn, ScnRange
-from redolake.values.table import Column, Rules, TableId, TableVersion
+from redolake.values.table import Column, Rules, TableId, TableVersion, valid_of
 from redolake.values.target_options import DEFAULT, TargetOptions
 
 ChangeKind = Literal[
@@ -112,6 +112,10 @@ class Course:
     def latest(self) -> TableVersion:
         return self.versions[-1]
 
+    def valid_at(self, scn: int) -> TableVersion:
+        """Return the version that is valid at an SCN: the first one also before its own."""
+        return valid_of(self.versions, scn) or self.versions[0]
+
     @property
     def known(self) -> tuple[tuple[TableVersion, Delivery], ...]:
         return tuple(zip(self.versions, self.deliveries, strict=True))
@@ -196,7 +200,7 @@ class Redo:
         return (*self.carry_in, *(file for one in self.parked for file in one.files))
 
 
-def gathered(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
+def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
     """Return the JSON object with the values that `part` has as one."""
     if name in body:
         return dict(body)
@@ -235,7 +239,7 @@ class BatchSpec:
         """Return the JSON object of an older format in today's form: up to format 13, the parts of `redo` and of each table's
         `course` stood beside them."""
         tables = body.get("tables", ())
-        return {**gathered(body, "redo", Redo), "tables": [gathered(task, "course", Course) for task in tables]}
+        return {**gather(body, "redo", Redo), "tables": [gather(task, "course", Course) for task in tables]}
 
     @property
     def scns(self) -> ScnRange:
