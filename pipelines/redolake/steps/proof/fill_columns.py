@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, owner, silent
+from redolake.context import Report, Run, owner, silent
 from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -111,7 +111,7 @@ def plan_filling(context: Run, oracle: Source, entry: TableEntry, token: str) ->
     return one, joins
 
 
-def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
+def entry_to_fill(context: Run, table: TableId) -> TableEntry:
     """Return the table's entry. Raise Terminal where its rows are not those of its position, or changes wait for an answer."""
     entry = entry_with_contents(context, table)
     code = (entry.error or {}).get("code")
@@ -197,7 +197,7 @@ def load_task(one: TableToCompare, joins: Joins, path: str) -> SnapshotTask:
 
 @crash.writer
 def load_columns(
-    context: PipelineContext,
+    context: Run,
     task: SnapshotTask,
     digests: dict[str, FileDigest],
     asked: ReadAgain,
