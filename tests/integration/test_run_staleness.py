@@ -154,7 +154,7 @@ def test_a_failed_attempt_opens_everything_again(shop: Shop, pipeline: Pipeline)
         return len(run.ledger.tables())
 
     with Run(twice, shop.params) as run, counted() as counts:
-        assert run.retried(step) == 2
+        assert run.retry(step) == 2
         assert counts["ledgers opened"] == 1
     first, second = seen
     assert (first[0] == second[0], first[1] == second[1]) == (False, False)
