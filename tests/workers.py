@@ -99,6 +99,7 @@ SLOW = (
     "tests/integration/test_resnapshot.py",
     "tests/integration/test_schemas.py",
     "tests/integration/test_step_costs.py",
+    "tests/integration/test_run_staleness.py",
     "tests/integration/test_truncate_cascade.py",
     "tests/integration/test_table_lives.py",
     "tests/integration/test_table_writers.py",

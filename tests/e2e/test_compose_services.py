@@ -186,7 +186,7 @@ def snapshot(api: AirflowApi, machine: Machine) -> None:
     wait_until(lambda: state_of(api, "shop_snapshot", run) in ("success", "failed"), 300, every=1)
     assert api.run_state("shop_snapshot", run) == "success", api.failure_messages("shop_snapshot", run)
     shown = api.request("GET", "/redolake/api/pipelines/shop")
-    assert [table["name"] for table in shown["tables"]] == ["SHOP.CUSTOMERS", "SHOP.ORDERS"]
+    assert [table["table"] for table in shown["tables"]] == ["SHOP.CUSTOMERS", "SHOP.ORDERS"]
 
 
 def state_of(api: AirflowApi, dag: str, run: str) -> str:

@@ -261,3 +261,96 @@ def test_a_reason_and_a_confirmation_are_given_where_the_command_needs_them() ->
         if "--yes" in help_of and {*words} & CONFIRMED.get(name, {*words}) and not {"--yes", "-y"} & {*words}:
             lacking.append(f"{place}: `{command}`: --yes")
     assert lacking == []
+
+
+# Where a command with these options is run from the state in which the code prints it. First those that are typed as they are
+# printed; then those whose step is called, which is all that the command does; then those that no test can run.
+AS_PRINTED = "tests/integration/test_cures_as_printed.py::"
+LOOKS = f"{AS_PRINTED}test_what_only_shows_ends_with_a_sentence_in_each_state_of_a_pipeline"
+TYPED = {
+    **dict.fromkeys(
+        (
+            "doctor",
+            "prune",
+            "quarantine list",
+            "quarantine list --output",
+            "runway",
+            "schema log",
+            "snapshot --status",
+            "status",
+            "tables",
+            "tx list",
+            "validate",
+            "verify",
+            "views",
+            "windows",
+            "windows --output",
+        ),
+        LOOKS,
+    ),
+    **dict.fromkeys(
+        ("snapshot", "snapshot --replace", "resume --ddl --reason --yes", "repair --execute --reason"),
+        f"{AS_PRINTED}test_each_cure_of_a_pipeline_cures_as_it_is_printed",
+    ),
+    **dict.fromkeys(
+        ("recover", "recover --snapshot --yes", "close-gap", "run"),
+        f"{AS_PRINTED}test_each_choice_after_lost_redo_is_made_as_it_is_printed",
+    ),
+    "resume": f"{AS_PRINTED}test_what_keeps_old_windows_is_ended_as_it_is_printed",
+    "snapshot --resume": f"{AS_PRINTED}test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed",
+    "snapshot --replace --restart": f"{AS_PRINTED}test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed",
+    "remine --replace": f"{AS_PRINTED}test_a_damaged_window_is_mined_again_as_it_is_printed",
+    "init": "tests/integration/test_init.py::test_init_never_replaces_a_file_unless_forced",
+    "migrate": "tests/contract/test_migrations.py::test_who_only_reads_is_told_to_migrate_and_reads_afterwards",
+    "read --as-of": "tests/integration/test_as_of.py::"
+    "test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python",
+    "setup-sql": "tests/unit/source/test_setup_sql.py::test_the_command_needs_no_pipelines_file",
+    "setup-sql --flavour": "tests/unit/source/test_setup_sql.py::test_the_command_takes_what_the_file_names",
+    "spark setup": "tests/unit/cli/test_spark_commands.py::test_setup_says_in_json_which_java_and_which_jars_spark_gets",
+    "tx drop --execute --reason --yes": "tests/unit/cli/test_cli.py::"
+    "test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed",
+}
+BY_STEP = {
+    "backfill --execute --from --target --to": "tests/integration/test_backfill_ranges.py::"
+    "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back",
+    "fill-columns --execute --reason": "tests/integration/test_filled_columns.py::"
+    "test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo",
+    "history rebuild --execute --yes": "tests/integration/test_history.py::"
+    "test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again",
+    "olr-config": "tests/integration/test_olr.py::"
+    "test_the_printed_configuration_is_that_of_the_tables_and_a_wrong_one_is_named",
+    "quarantine retry --execute --reason": "tests/integration/test_quarantine.py::"
+    "test_a_ddl_that_changes_the_key_waits_until_no_key_is_in_quarantine",
+    "resume --new-history --reason": "tests/integration/test_history.py::"
+    "test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again",
+    "selftest --scratch-connection": "tests/oracle/test_selftest.py::test_the_database_answers_the_question_with_yes",
+    "swap --shadow": "tests/integration/test_backfill_ranges.py::"
+    "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back",
+    "validate --spark": "tests/integration/spark/test_place_check.py::"
+    "test_a_folder_that_spark_shares_has_no_finding_and_stays_empty",
+    "swap --undo": "tests/integration/test_backfill_ranges.py::"
+    "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back",
+}
+NOT_RUN = {
+    "spark serve": "it starts a server and waits: tests/fixtures start the same one for the tests over Connect",
+    "verify --due": "it is refused unless `verify: {every}` is set, which the text that prints it asks for",
+}
+
+
+def shape_of(command: str) -> str:
+    """Return a command's name and options, without values, nor what names the pipeline."""
+    words = shlex.split(PLACEHOLDER.sub(lambda found: VALUES[found[1]], command))[1:]
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS), words[0])
+    return " ".join([name, *sorted({word for word in words if word.startswith("--")})])
+
+
+def test_each_command_that_the_product_prints_is_run_somewhere_or_it_is_said_why_not() -> None:
+    found = {
+        shape_of(command)
+        for place, command in code_commands()
+        if place.startswith("pipelines/") and command.startswith("redolake ")
+    }
+    assert found == {*TYPED, *BY_STEP, *NOT_RUN}
+    for test in {*TYPED.values(), *BY_STEP.values()}:
+        file, _, function = test.partition("::")
+        assert f"def {function}(" in (ROOT / file).read_text(), test

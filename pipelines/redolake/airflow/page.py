@@ -86,7 +86,7 @@ def show(request: Request, found: Readable, name: str, search: str, before: str 
         overview = found.overview(pipeline, search, checked_place(before))
     except RedolakeError as error:
         return html(pages.notice(name, str(error)), 503)
-    tables = sorted({*(str(table.id) for table in pipeline.tables), *(table.name for table in overview.tables)})
+    tables = sorted({*(str(table.id) for table in pipeline.tables), *(table.table for table in overview.tables)})
     return html(pages.pipeline(overview, tables, search=search, before=before))
 
 

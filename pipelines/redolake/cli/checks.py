@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from redolake.cli.options import (
-    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -20,6 +19,7 @@ from redolake.cli.output import (
     print_progress,
     show,
 )
+from redolake.operations import Verdict
 
 
 def selftest(
@@ -62,7 +62,7 @@ def selftest(
         title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"
         show(output, result, lambda: grid(title, ("answer", "question", "table", "seen"), rows))
         if not result.proved:
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
 
 
 COMMANDS = (selftest,)

@@ -58,7 +58,7 @@ def tables(
         if output is Output.table:
             for table in found.tables:
                 if table.error is not None:
-                    print_alert(f"{table.name} is held, {table.code}: {table.error}", f"  do this: {table.cure}")
+                    print_alert(f"{table.table} is held, {table.code}: {table.error}", f"  do this: {table.cure}")
 
 
 def tables_grid(found: Overview) -> Grid:
@@ -66,7 +66,7 @@ def tables_grid(found: Overview) -> Grid:
     rows = []
     for t in found.tables:
         proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.at:%Y-%m-%d %H:%M}"
-        rows.append((t.name, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), *t.counts.values(), proof))
+        rows.append((t.table, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), *t.counts.values(), proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

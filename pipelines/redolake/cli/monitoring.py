@@ -11,8 +11,6 @@ from rich.text import Text
 
 from redolake.cli.cockpit import overview, verdict
 from redolake.cli.options import (
-    CONFIGURATION,
-    TERMINAL,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -33,6 +31,7 @@ from redolake.cli.output import (
     show_held,
 )
 from redolake.cli.stats import StatsBy, stats_text
+from redolake.operations import Verdict
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.readers import NOT_PROVED
 from redolake.values.terms import account_text
@@ -53,7 +52,7 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
         states: dict[str, str] = {}
         if output is Output.table:
             found = overview(selected)
-            states = {table.name: table.state_text for table in found.tables}
+            states = {table.table: table.state_text for table in found.tables}
             console.print(verdict(found), soft_wrap=True)
         if result.tables or output is Output.json:
             show(output, result, lambda: tables_grid(result, states))
@@ -177,7 +176,7 @@ def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     """
     from redolake import steps
 
-    with chosen_pipeline(output, pipeline, config, connects=True, code=CONFIGURATION) as selected:
+    with chosen_pipeline(output, pipeline, config, connects=True, code=Verdict.MISUSED) as selected:
         result = steps.measure_runway(selected)
         show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
         if output is Output.table:
@@ -185,7 +184,7 @@ def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output:
                 console.print(grid("", ("thread", "needs log", "kept from log", "hours left", "older redo"), rows))
             console.print(findings_text(result.findings), soft_wrap=True, end="")
     if result.state != "enough":
-        raise typer.Exit(TERMINAL)
+        raise typer.Exit(Verdict.STOPPED)
 
 
 def runway_cells(thread: ThreadRunwayReport) -> tuple[object, ...]:

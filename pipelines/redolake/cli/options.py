@@ -23,7 +23,6 @@ from redolake.values.row_key import parse_row_key
 from redolake.values.table import TableId
 from redolake.values.table_pattern import TablePattern
 
-TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = Verdict.STOPPED, Verdict.MISUSED, Verdict.DIFFERS, Verdict.LATER
 EXIT_CODES = f"Exit codes: {' · '.join(f'{code:d} {means}' for code, means in MEANINGS.items())}."
 
 
@@ -106,8 +105,8 @@ def report_errors(output: Output, code: int | None = None) -> Iterator[None]:
 
 def exit_code_of(error: RedolakeError) -> int:
     if isinstance(error, Transient):
-        return TRY_AGAIN
-    return CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+        return Verdict.LATER
+    return Verdict.MISUSED if isinstance(error, ConfigurationError) else Verdict.STOPPED
 
 
 def select_pipeline(name: str | None, config: Path | None) -> Pipeline:

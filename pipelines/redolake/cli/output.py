@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,9 @@ def print_json(body: Any) -> None:
 
 
 def as_json(value: object) -> object:
-    """Return a result of a step as a JSON object, and any other value as text."""
+    """Return a result of a step as a JSON object, a time as ISO 8601 writes it, and any other value as text."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 

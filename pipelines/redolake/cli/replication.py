@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from redolake.cli.options import (
-    DIFFERS,
-    TRY_AGAIN,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -21,6 +19,7 @@ from redolake.cli.options import (
     chosen_pipeline,
 )
 from redolake.cli.output import Output, grid, print_progress, progress, show
+from redolake.operations import Verdict
 from redolake.values.amounts import duration, size
 from redolake.values.null_rule import nulled_text
 from redolake.values.utc import utc_text
@@ -142,10 +141,10 @@ def run(
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN", "UTC"), rows) if rows else title)
         if any(t.state == "held" for t in result.tables):
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
         if not follow and result.outcome == "wait":
             print_progress(f"waiting for a log: {result.reason}")
-            raise typer.Exit(TRY_AGAIN)
+            raise typer.Exit(Verdict.LATER)
 
 
 def until_signalled(work: Callable[[Event], T]) -> T:

@@ -12,8 +12,6 @@ from rich.text import Text
 
 from redolake.cli.connections import airflow_executors, read_from_airflow, resolve_connections
 from redolake.cli.options import (
-    CONFIGURATION,
-    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -25,6 +23,7 @@ from redolake.cli.output import Output, doctor_text, findings_text, progress, sh
 from redolake.config import DEFAULT_FILE, Pipeline, load_configuration
 from redolake.config.file import config_file
 from redolake.errors import Finding, one_line
+from redolake.operations import Verdict
 from redolake.source.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:
     """Print how many findings there are, all of them, and what comes next unless one is an error; then exit with
-    CONFIGURATION."""
+    MISUSED."""
     errors = [finding for finding in findings if finding.severity == "error"]
     body = {"ok": not errors, "findings": findings}
     counts = f"{len(errors)} error(s), {len(findings) - len(errors)} warning(s)\n"
     closing = "" if errors else f"{'No error.' if findings else good} Next: {following}"
     show(output, body, lambda: Text.assemble(*((counts, findings_text(findings)) if findings else ()), closing))
     if errors:
-        raise typer.Exit(CONFIGURATION)
+        raise typer.Exit(Verdict.MISUSED)
 
 
 def validate(
@@ -95,7 +94,7 @@ def migrate(
         found = steps.migrate_ledger(selected, check=check)
         show(output, found, lambda: migration_text(found))
         if found.is_due:
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
 
 
 def migration_text(found: LedgerMigration) -> Text:
@@ -130,7 +129,7 @@ def doctor(
             found = steps.examine(selected, report=report, ask_spark=spark, file=config or config_file())
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
-            raise typer.Exit(CONFIGURATION)
+            raise typer.Exit(Verdict.MISUSED)
 
 
 def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -144,7 +143,7 @@ def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: O
         found = steps.plan_edit(selected)
         show(output, found, lambda: edit_text(found))
         if any(edit.effect == "held" for edit in found.edits):
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(Verdict.DIFFERS)
 
 
 def edit_text(found: EditPlan) -> Text:

@@ -115,7 +115,7 @@ def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> 
 
 
 def table_actions(pipeline: str, table: TableLine) -> list[Action]:
-    chosen = {"tables": [table.name]}
+    chosen = {"tables": [table.table]}
     if not table.listed:
         return []
     repair = [mend("Repair", pipeline, MENDS["repair"], chosen)] if table.differs else []
@@ -131,7 +131,7 @@ def quarantine_actions(pipeline: str, table: TableLine) -> list[Action]:
     """Offer to list what is in quarantine, and to read it again. What nobody applies is chosen in the form."""
     if not table.quarantined_keys or not table.listed:
         return []
-    retry, tables = MENDS["quarantine retry"], {"tables": [table.name]}
+    retry, tables = MENDS["quarantine retry"], {"tables": [table.table]}
     return [
         mend("List", pipeline, retry, tables, dry_run=True),
         mend("Retry", pipeline, retry, tables),

@@ -74,7 +74,7 @@ class Reached:
 
 def position_of(reading: LedgerReading, captured: Sequence[TableLine]) -> Reached:
     """Return the position of the least live table. Windows do not count: a snapshot may be newer, a table may lag."""
-    live = {table.name for table in captured if table.state == "live" and table.complete_to_scn is not None}
+    live = {table.table for table in captured if table.state == "live" and table.complete_to_scn is not None}
     least = min((entry for entry in reading.tables if str(entry.table) in live), key=lambda e: e.position, default=None)
     if least is None:
         return Reached()
@@ -83,7 +83,7 @@ def position_of(reading: LedgerReading, captured: Sequence[TableLine]) -> Reache
 
 def faults_of(captured: Sequence[TableLine]) -> dict[Fault, tuple[str, ...]]:
     """Return the tables that are not as the source, by why; what is worst first."""
-    found = {fault: tuple(table.name for table in captured if fault in table.faults) for fault in FAULT_TONES}
+    found = {fault: tuple(table.table for table in captured if fault in table.faults) for fault in FAULT_TONES}
     return {fault: names for fault, names in found.items() if names}
 
 
@@ -160,7 +160,7 @@ def verdict(
 
 def of_start(pipeline: str, reading: LedgerReading, captured: Sequence[TableLine]) -> tuple[State, str, str]:
     """Return the verdict where no table has contents: a snapshot is under way, or none was begun."""
-    facts = {table.name: fact for table in captured if (fact := one(reading, "snapshot", table.name)) is not None}
+    facts = {table.table: fact for table in captured if (fact := one(reading, "snapshot", table.table)) is not None}
     begun = {name: from_body(SnapshotFact, fact.body, f"the snapshot of {name}") for name, fact in facts.items()}
     again = f"start {pipeline}_snapshot, or run `redolake snapshot -p {pipeline}`"
     if not begun and not any(table.state == "snapshotting" for table in captured):
@@ -268,7 +268,7 @@ def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, t
         elif fault == "gap":
             gaps = gaps_of(captured)
             each = "" if len(gaps) == 1 else f" --scn {gaps[0].first_scn}"
-            names = tuple(table.name for table in captured if table.gaps and table.state == "live") or names
+            names = tuple(table.table for table in captured if table.gaps and table.state == "live") or names
             again = f"`redolake snapshot {in_shell(names[0])} {p} --replace`"
             yield f"Close the gap from restored logs: `redolake close-gap{each} {p}` shows how."
             yield f"Or read {named(names)} again: {again}."
@@ -333,7 +333,7 @@ def more_facts(
         if fault != "gap":
             yield f"{LABELS[fault]}: {named(names)}"
     for gap in gaps_of(captured):
-        lacking = named([table.name for table in captured if gap in table.gaps])
+        lacking = named([table.table for table in captured if gap in table.gaps])
         yield f"SCN {count(gap.first_scn)} to {count(gap.last_scn)} was never read, in {lacking}"
     if (runway := runway_fact(reading)) is not None and runway.state == "lost":
         yield "redo that is needed is lost"

@@ -95,7 +95,7 @@ def overview_of(
     lines = table_lines(pipeline, newest)
     is_stream = pipeline.source.is_stream
     latency = latency_of(newest.windows, newest.batch_starts, is_stream=is_stream)
-    chosen = [line for line in lines if search.upper() in line.name.upper()]
+    chosen = [line for line in lines if search.upper() in line.table.upper()]
     windows = tuple(window_line(pipeline, row, older) for row, older in with_older(reading.windows))
     last = reading.windows[-1] if reading.older_windows else None
     return Overview(
@@ -192,7 +192,7 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
         for entry in reading.tables
     ]
     rank = {"held": 0, "snapshotting": 1, "new": 2, "dropped": 5, "not listed": 6}
-    return sorted(lines, key=lambda line: (rank.get(line.counted_as, 4), not line.behind, line.name))
+    return sorted(lines, key=lambda line: (rank.get(line.counted_as, 4), not line.behind, line.table))
 
 
 def lacked_gaps(reading: LedgerReading) -> dict[str, tuple[OpenGap, ...]]:
@@ -230,7 +230,7 @@ def table_line(
 ) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
     return TableLine(
-        name=str(entry.table),
+        table=str(entry.table),
         target=target,
         state=entry.state,
         complete_to_scn=entry.complete_to_scn,

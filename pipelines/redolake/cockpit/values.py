@@ -207,7 +207,7 @@ class TableLine(RowCounts):
     that is no longer `listed` in pipelines.yml, or was dropped in Oracle at `dropped_at`, keeps its Delta table as it is. It
     lacks the changes of `gaps` and `dropped_transactions`."""
 
-    name: str
+    table: str
     target: str
     state: str
     complete_to_scn: int | None

@@ -157,7 +157,7 @@ class Run:
     def oracle(self, container: str | None = None) -> Iterator[Source]:
         """Yield a connection to the source, in the container or in the root. One that has served without an error is kept for
         the next block, for a while, as long as it answers."""
-        oracle = self._connected(container)
+        oracle = self._connection(container)
         try:
             oracle.use_container(container)
             yield oracle
@@ -171,7 +171,7 @@ class Run:
         """Open a connection of its own, for LogMiner, which keeps its state in the session, and for what takes long."""
         return open_pipeline_source(self.pipeline, self.source, container)
 
-    def _connected(self, container: str | None) -> Source:
+    def _connection(self, container: str | None) -> Source:
         while self._kept:
             oracle, until = self._kept.pop()
             if time.monotonic() < until and oracle.answers():
@@ -179,7 +179,7 @@ class Run:
             oracle.close()
         return self.connect(container)
 
-    def retried(self, step: Callable[[Run], T]) -> T:
+    def retry(self, step: Callable[[Run], T]) -> T:
         """Try a step as Airflow would: again after transient errors only, with growing pauses, and with all opened again."""
 
         def attempt() -> T:

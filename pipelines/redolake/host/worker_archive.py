@@ -104,10 +104,10 @@ def needed(name: str) -> Iterator[Distribution]:
         except PackageNotFoundError:
             continue
         yield found
-        ahead += [OWN_NAME.match(line)[0] for line in found.requires or () if wanted(line)]  # type: ignore[index]
+        ahead += [OWN_NAME.match(line)[0] for line in found.requires or () if is_wanted(line)]  # type: ignore[index]
 
 
-def wanted(requirement: str) -> bool:
+def is_wanted(requirement: str) -> bool:
     """Return whether a line of requirements is of the package itself, or of the extra that decodes with compiled loops."""
     extra = re.search(r"""\bextra\s*==\s*['"]([\w-]+)['"]""", requirement)
     return extra is None or extra[1] == "compiled"

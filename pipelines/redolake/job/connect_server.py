@@ -51,8 +51,8 @@ def server_token(host: str, conf: list[str], environ: Mapping[str, str]) -> str:
 
 
 def workers_python(conf: list[str]) -> str | None:
-    """Return the Python of the workers that `conf` names. They work in a folder of their session, below the executor's folder, into
-    which `spark.archives` is unpacked (seen with 4.2.0)."""
+    """Return the Python of the workers that `conf` names. They work in a folder of their session, below that of the executor,
+    into which `spark.archives` is unpacked (seen with 4.2.0)."""
     named = dict(one.split("=", 1) for one in conf).get(WORKERS_PYTHON)
     return named.replace("./", "../", 1) if named and named.startswith("./") else named
 

@@ -145,7 +145,8 @@ class Follower:
         is_nothing = text.startswith("nothing:")
         if not (is_nothing and self._was_nothing):
             self.report(text)
-        self._was_nothing = is_nothing
+        if text.startswith(("nothing:", "wait:", "window:")):  # what a plan has found
+            self._was_nothing = is_nothing
 
     def _wait(self, run: Run, found: CapturedWindow) -> None:
         """Wait until there is redo to land, and at most until the next plan is due.

@@ -94,7 +94,7 @@ def read_and_load_snapshot(
     run: Run, tables: Sequence[str] | None, replace: bool, *, by_itself: bool = False, restart: bool = False, waits: bool = True
 ) -> LoadedSnapshot:
     begin = partial(begin_snapshot, tables=tables, replace=replace, only_held=by_itself, restart=restart)
-    return finish_snapshot(run, run.retried(begin), by_itself=by_itself, waits=waits)
+    return finish_snapshot(run, run.retry(begin), by_itself=by_itself, waits=waits)
 
 
 def finish_snapshot(
@@ -116,7 +116,7 @@ def finish_snapshot(
         run.report(Progress(f"reading {table} AS OF SCN {scn}{beside(begun.at)}", "reading tables", number, of))
         try:
             read = partial(read_snapshot_table, scn=scn, table=table, by_itself=by_itself, waits=waits, stop=stop)
-            done = run.retried(read)
+            done = run.retry(read)
             if done.complete:
                 reads[table] = done.scn
         except OF_ALL_TABLES:
@@ -196,7 +196,7 @@ def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None
         run.report(waiting)
         return
     try:
-        begun = run.retried(begin_snapshot)
+        begun = run.retry(begin_snapshot)
     except SnapshotTooEarly as error:
         run.report(str(error))
         return
@@ -234,7 +234,7 @@ def snapshot_again(run: Run, beside: Beside) -> bool:
     due, large = begin_resnapshots(run), list[BegunSnapshot]()
     for table in due:
         with report_errors(run.report):
-            begun = run.retried(partial(begin_snapshot, tables=[table], replace=True, only_held=True))
+            begun = run.retry(partial(begin_snapshot, tables=[table], replace=True, only_held=True))
             if begun.chunks:
                 large.append(begun)
             else:
@@ -273,18 +273,18 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
     times = times or StepTimes()
     if run.pipeline.source.is_stream:
         with times.of("receive"):
-            received = run.retried(receive_next_window)
+            received = run.retry(receive_next_window)
         run.report(f"{received.plan.outcome}: {received.plan.reason}")
         return CapturedWindow.of(received.plan, 0 if received.landed is None else received.landed.rows)
     with times.of("gate"):
-        found = run.retried(plan_next_window)
+        found = run.retry(plan_next_window)
     run.report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
         return CapturedWindow.of(found)
 
     def mine(number: int) -> SliceRecord | AlreadyLanded:
         with run.fork() as own:
-            return own.retried(partial(mine_window_slice, window=window, slice_number=number))
+            return own.retry(partial(mine_window_slice, window=window, slice_number=number))
 
     records = []
     with times.of("mine"), ThreadPoolExecutor(run.pipeline.parallel_sessions) as pool:
@@ -292,7 +292,7 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
             records.append(record)
             run.report(Progress("", "mining slices", len(records), len(found.slices)))
     with times.of("land"):
-        landed = run.retried(partial(land_window, window=window, mined_slices=records))
+        landed = run.retry(partial(land_window, window=window, mined_slices=records))
     run.report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
     return CapturedWindow.of(found, landed.rows)
 
@@ -302,7 +302,7 @@ def apply(run: Run, times: StepTimes | None = None) -> bool:
     """Apply one batch; return False if there was none. A held table does not stop the others."""
     times = times or StepTimes()
     with times.of("prepare"):
-        prepared = run.retried(prepare_batch)
+        prepared = run.retry(prepare_batch)
     if prepared.batch is None:
         return False
     at = beside(prepared.ends_at)

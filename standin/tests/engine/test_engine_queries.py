@@ -158,10 +158,12 @@ def test_an_expression_means_the_same_wherever_it_stands_or_is_refused(shop, for
     """A test oracle with two meanings would prove wrong things."""
     for expression, value in {**EXPRESSIONS, **SUBTLE}.items():
         sql = FORMS[form].replace("{}", expression)
-        if (code := error_code(shop, sql)) == 3001:
+        try:
+            (found,) = run(shop, sql)
+        except OraError as error:
+            if error.code != 3001:
+                raise
             continue
-        assert code == 0, sql
-        (found,) = run(shop, sql)
         assert found == (value,) or (isinstance(value, Decimal) and abs(found[0] - value) < Decimal("1e-38")), sql
 
 

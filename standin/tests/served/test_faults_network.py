@@ -9,11 +9,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, Popen
-from subprocess import run as run_process
 
 import oracledb
 import pytest
+from typer.testing import CliRunner
 
+from standin.__main__ import app
 from standin.control import InjectionFailed, inject_fault
 from standin.faults.injection import faults
 from standin.serve import standin
@@ -213,18 +214,17 @@ class TestControl:
             wait_until(lambda: ready.exists() or started.poll() is not None)
             assert started.poll() is None
             dsn = f"localhost:{ready.read_text().strip()}/FREE"
-            injected = run_process(
-                [*command, "inject-fault", "refuse-clients", "code=12528", "--data", tmp_path / "data"], check=True
-            )
+            of_it = ["--data", str(tmp_path / "data")]
+            injected = CliRunner().invoke(app, ["inject-fault", "refuse-clients", "code=12528", *of_it])
             refused = failure(oracledb.connect, user="SYSTEM", password="oracle", dsn=dsn)
-            wrong = run_process([*command, "inject-fault", "lag-archiver", "--data", tmp_path / "data"], capture_output=True)
+            wrong = CliRunner().invoke(app, ["inject-fault", "lag-archiver", *of_it])
         finally:
             started.terminate()
             started.communicate(timeout=DEADLINE)
 
-        assert injected.returncode == 0
+        assert injected.exit_code == 0, injected.output
         assert "12528" in refused.message
-        assert (wrong.returncode, wrong.stderr) == (2, b"lag-archiver needs thread\n")
+        assert (wrong.exit_code, wrong.stderr) == (2, "lag-archiver needs thread\n")
         assert not os.path.exists(tmp_path / "data" / "control.json")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from standin.interface import ColumnInfo, OraError
-from standin.tests.served.wire_fake import FakeInstance, batch, number, rows, text
+from standin.tests.served.wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
 from standin.wire.cells import FEW_ROWS
 
 SQL = "select * from t"
@@ -85,6 +85,13 @@ COLUMNS = {
     "only NULLs": (text(), pa.nulls(3), [None, None, None]),
     "only NULL LONGs": (ColumnInfo("L", "LONG", 32760), pa.nulls(3), [None, None, None]),
 }
+
+
+@pytest.fixture(scope="module")
+def connection(listener):
+    """Yield one for all tests: they ask the same texts for other columns, so no statement is cached."""
+    with oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn(SERVICE), stmtcachesize=0) as connection:
+        yield connection
 
 
 @pytest.mark.parametrize("times", [1, FEW_ROWS], ids=["few rows", "many rows"])

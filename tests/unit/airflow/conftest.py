@@ -86,7 +86,7 @@ def steps(monkeypatch):
 
     calls = []
     known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead, check_reason, logs_to_read, refuse_unused)}
-    stub = SimpleNamespace(calls=calls, Run=TaskRun, **known)
+    stub = SimpleNamespace(calls=calls, Run=TaskRun, runs=[], **known)
     monkeypatch.setattr(redolake, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "redolake.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")
@@ -99,6 +99,7 @@ def steps(monkeypatch):
     def answers(name, answer):
         def step(*args, **kwargs):
             calls.append((name, args[1:], kwargs))
+            stub.runs += [one for one in args[:1] if isinstance(one, TaskRun)]
             if isinstance(answer, Exception):
                 raise answer
             return answer(*args[1:]) if callable(answer) else answer

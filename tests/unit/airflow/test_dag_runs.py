@@ -70,15 +70,17 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
 
     states, _ = run(capture_dag)
 
     assert set(states.values()) == {"success"}
     assert {("plan", -1), ("mine", 0), ("mine", 1), ("land", -1), ("runway", -1)} == set(states)
-    source = steps.calls[0][1][0]
-    assert steps.calls[-1][1] == (NAME, [mined(0), mined(1)], source)
+    assert steps.calls[-1][1] == (NAME, [mined(0), mined(1)])
+    assert len(steps.runs) == len(steps.calls)
+    source = steps.runs[0].source
+    assert [run.source for run in steps.runs] == [source] * 4
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
 
@@ -104,7 +106,7 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
 
     _, ran = run(capture_dag)
@@ -143,7 +145,7 @@ def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps)
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", LOST)
     _, failed = run(capture_dag)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
     _, good = run(capture_dag)
 
@@ -181,7 +183,7 @@ def test_only_a_text_of_a_pipelines_own_dag_becomes_the_note_of_a_run(run, steps
     from redolake.airflow import capture
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
     settings = capture.dag_settings
 
@@ -199,7 +201,7 @@ def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number, *(7, 8)[: 2 - number]))
+    steps.answers("mine_window_slice", lambda window, number: mined(number, *(7, 8)[: 2 - number]))
     steps.answers("land_window", LANDED)
 
     _, ran = run(capture_dag)
@@ -215,7 +217,7 @@ def test_a_run_that_is_repeated_after_its_window_landed_keeps_the_names_and_adds
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: AlreadyLanded(number, f"redo thread 2, log {7 + number}"))
+    steps.answers("mine_window_slice", lambda window, number: AlreadyLanded(number, f"redo thread 2, log {7 + number}"))
     steps.answers("land_window", LANDED)
 
     _, ran = run(capture_dag)
@@ -243,7 +245,7 @@ def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
     finding = Finding("redo thread 1", "log 5 may be deleted in 2 hours", "keep longer", "warning")
     steps.answers("measure_runway", replace(RUNWAY, state="low", summary="2 hours are left", findings=(finding,)))
@@ -369,13 +371,13 @@ def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, st
     from redolake.airflow.snapshot import snapshot_dag
 
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS", "SHOP.ORDER_LINES"), replace=False))
-    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn + ("LINES" in table), 1))
+    steps.answers("read_snapshot_table", lambda scn, table: TableSnapshot(table, scn + ("LINES" in table), 1))
     steps.answers("prepare_snapshot_load", "/l/snapshot.json")
     steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
 
     _, ran = run(snapshot_dag)
 
-    read = sorted(args[1:] for name, args, _ in steps.calls if name == "read_snapshot_table")
+    read = sorted(args for name, args, _ in steps.calls if name == "read_snapshot_table")
     (loaded,) = (args for name, args, _ in steps.calls if name == "prepare_snapshot_load")
     assert read == [(90, "SHOP.ORDERS"), (90, "SHOP.ORDER_LINES")]
     assert loaded == ({"SHOP.ORDERS": 90, "SHOP.ORDER_LINES": 91},)
@@ -390,7 +392,7 @@ def test_a_table_in_chunks_is_read_by_a_task_for_each_session_and_loaded_once(ru
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, chunks=(("SHOP.ORDERS", 3),)))
     ended = []
 
-    def read(source, scn, table):
+    def read(scn, table):
         ended.append(table)
         return TableSnapshot(table, scn, 7, complete=len(ended) == 3)
 
@@ -411,7 +413,7 @@ def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_load
 
     held = (Finding("SHOP.ORDER_LINES", "has no key", "declare one"),)
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, held=held))
-    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("read_snapshot_table", lambda scn, table: TableSnapshot(table, scn, 1))
     steps.answers("prepare_snapshot_load", "/l/snapshot.json")
     steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
 
@@ -424,7 +426,7 @@ def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_load
 def test_a_table_that_cannot_be_read_does_not_stop_the_others_of_a_snapshot(run, steps):
     from redolake.airflow.snapshot import snapshot_dag
 
-    def read(source, scn, table):
+    def read(scn, table):
         if table == "SHOP.ORDERS":
             raise SourceRefused("table or view does not exist", cure="grant it", table=table)
         return TableSnapshot(table, scn, 1)
@@ -519,7 +521,7 @@ def test_no_secret_travels_between_tasks(run, steps):
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number))
     steps.answers("land_window", LANDED)
     _, ran = run(capture_dag)
 
@@ -539,7 +541,7 @@ def test_more_slices_than_airflow_may_map_are_mined_in_groups(run, steps):
     from redolake.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", replace(PLANNED, slices=(0, 1, 2, 3, 4)))
-    steps.answers("mine_window_slice", lambda source, window, number: mined(number, 7 + number))
+    steps.answers("mine_window_slice", lambda window, number: mined(number, 7 + number))
     steps.answers("land_window", LANDED)
 
     states, ran = run(capture_dag)
@@ -558,7 +560,7 @@ def read_but(steps, *errors):
     """Let a snapshot of five tables begin. SHOP.D raises these errors, one for each time that it is read, before it is read."""
     left = list(errors)
 
-    def read(source, scn, table):
+    def read(scn, table):
         if table == "SHOP.D" and left:
             raise left.pop(0)
         return TableSnapshot(table, scn, 1)

@@ -43,16 +43,16 @@ def test_a_snapshot_loads_tables_whose_names_look_like_templates(odd, steps):
     from redolake.airflow.snapshot import snapshot_dag
 
     steps.answers("begin_snapshot", BegunSnapshot(90, tuple(NAMES), replace=False))
-    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("read_snapshot_table", lambda scn, table: TableSnapshot(table, scn, 1))
     steps.answers("prepare_snapshot_load", "/l/{{6*7}}.json")
     steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
 
     states, ran = odd(snapshot_dag, {"tables": NAMES})
 
     (begun,) = [args for name, args, _ in steps.calls if name == "begin_snapshot"]
-    read = [args[2] for name, args, _ in steps.calls if name == "read_snapshot_table"]
+    read = [args[1] for name, args, _ in steps.calls if name == "read_snapshot_table"]
     (loaded,) = [args[0] for name, args, _ in steps.calls if name == "prepare_snapshot_load"]
-    assert (begun[1], sorted(read), sorted(loaded)) == (NAMES, sorted(NAMES), sorted(NAMES))
+    assert (begun[0], sorted(read), sorted(loaded)) == (NAMES, sorted(NAMES), sorted(NAMES))
     assert sorted(labels(ran, "read")) == sorted(name[:250] for name in NAMES)
     assert [args for name, args, _ in steps.calls if name in ("spark", "record_snapshot_load")] == [("/l/{{6*7}}.json",)] * 2
     assert (ran.state, set(states.values())) == ("success", {"success"})

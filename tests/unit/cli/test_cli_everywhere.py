@@ -139,6 +139,33 @@ def test_json_is_one_document_also_of_an_error(name: str, fresh: Path) -> None:
         assert ("findings" in body) == (body["error"]["code"] == ConfigurationError.__name__)
 
 
+TIME = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d)?")
+
+
+def objects(body: Any) -> Iterator[dict[str, Any]]:
+    """Yield each object of a JSON document."""
+    if isinstance(body, dict):
+        yield body
+    for part in body.values() if isinstance(body, dict) else body if isinstance(body, list) else ():
+        yield from objects(part)
+
+
+def test_in_json_a_time_has_one_form_an_scn_is_a_number_and_a_table_is_a_table(running: Path) -> None:
+    wrong = []
+    for name in sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK):
+        for found in objects(json.loads(run(name, running, "--output", "json").stdout)):
+            for key, value in found.items():
+                time = TIME.fullmatch(value) if isinstance(value, str) else None
+                is_wrong = (
+                    (time is not None and time[1] == " ")
+                    or ((key == "at" or key.endswith("_at")) and value is not None and time is None)
+                    or ((key == "scn" or key.endswith("_scn")) and not isinstance(value, int | None))
+                    or (key == "name" and value in ("SHOP.ORDERS", "SHOP.STOCK"))
+                )
+                wrong += [f"{name}: {key}: {value!r}"] if is_wrong else []
+    assert wrong == []
+
+
 @pytest.mark.parametrize("kind", ["fresh", "running"])
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK))
 def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kind: str, request: pytest.FixtureRequest) -> None:

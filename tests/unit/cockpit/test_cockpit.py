@@ -220,7 +220,7 @@ def test_held_tables_come_first_with_their_cure_and_the_buttons_for_it(shop: Coc
     found = seen(shop)
     text = page(shop, found)
 
-    assert (found.tables[0].name, found.tables[0].state, found.health.tone) == ("SHOP.STOCK", "held", "notice")
+    assert (found.tables[0].table, found.tables[0].state, found.health.tone) == ("SHOP.STOCK", "held", "notice")
     assert (found.health.state, "held: SHOP.STOCK" in found.health.more) == ("incomplete", True)
     assert "<code>redolake snapshot SHOP.STOCK --replace</code> reads the table again" in text
     resume = '"conf": {"dry_run": false, "mend": "resume", "tables": ["SHOP.STOCK"]}, "costs"'
@@ -281,7 +281,7 @@ def test_a_log_that_begins_after_the_next_one_by_the_clock_of_the_source_is_draw
 
 def test_rows_of_the_last_day_are_counted_by_kind_and_once(shop: CockpitLedger) -> None:
     shop.run(4)
-    counted = next(table for table in seen(shop).tables if table.name == "SHOP.ORDERS")
+    counted = next(table for table in seen(shop).tables if table.table == "SHOP.ORDERS")
 
     assert (counted.inserted, counted.updated, counted.deleted) == (4 * 217, 4 * 90, 4 * 4)
 
@@ -311,7 +311,7 @@ def test_a_comparison_that_could_not_be_made_hides_no_difference_and_is_none(sho
     found = seen(shop)
 
     assert "DIFFER from the source: SHOP.ORDERS" in found.health.more
-    assert [table.name for table in found.tables if table.differs] == [str(shop.tables[1])]
+    assert [table.table for table in found.tables if table.differs] == [str(shop.tables[1])]
 
 
 def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
@@ -437,7 +437,7 @@ def test_a_table_that_was_dropped_and_is_kept_is_named_and_does_not_count(shop: 
 
     found = seen(shop)
 
-    assert [table.name for table in found.tables if table.dropped_at == scn] == ["SHOP.ORDERS"]
+    assert [table.table for table in found.tables if table.dropped_at == scn] == ["SHOP.ORDERS"]
     assert (found.health.right_tables, found.health.captured_tables, found.table_counts["dropped"]) == (4, 4, 1)
     assert "1 table dropped in Oracle and kept in Delta" in found.health.more
     assert "live, dropped in Oracle" in page(shop, found)

@@ -98,7 +98,7 @@ def test_tables_lists_held_ones_first_with_the_cure(shop: CockpitLedger, tmp_pat
     assert code == 0
     assert output.index("SHOP.STOCK") < output.index("SHOP.CUSTOMERS")
     assert "do this: `redolake snapshot SHOP.STOCK --replace -c " in output
-    assert [table["name"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
+    assert [table["table"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
 
 
 def test_status_says_the_sentence_first_and_no_open_transaction_is_said_in_words(shop: CockpitLedger, tmp_path: Path) -> None:

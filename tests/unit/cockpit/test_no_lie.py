@@ -300,7 +300,7 @@ def test_no_summary_says_more_than_the_ledger_knows(world: World) -> None:
     assert not (found.health.state == "late" and least_known and not is_late), terminal
     assert not is_late or found.health.state == "late" or others_hide_it, terminal
     for n, table in enumerate(world.tables):
-        line = next(one for one in found.tables if one.name == world.name(n))
+        line = next(one for one in found.tables if one.table == world.name(n))
         assert line.tone != "good" or table.is_right, "the dot of its row"
 
     assert metrics["redolake_health" + f'{{state="{found.health.state}"}}'] == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redolake.errors import ConfigurationError
-from redolake.host.worker_archive import needed, pack, wanted
+from redolake.host.worker_archive import is_wanted, needed, pack
 
 
 def test_it_packs_what_workers_import_and_not_what_a_host_with_spark_has() -> None:
@@ -19,7 +19,7 @@ def test_it_packs_what_workers_import_and_not_what_a_host_with_spark_has() -> No
 
 
 @pytest.mark.parametrize(
-    ("requirement", "is_wanted"),
+    ("requirement", "expected"),
     [
         ("numpy<3,>=2.0", True),
         ("numba<0.69,>=0.68; extra == 'compiled'", True),
@@ -27,12 +27,12 @@ def test_it_packs_what_workers_import_and_not_what_a_host_with_spark_has() -> No
         ("tzdata; sys_platform == 'win32'", True),
     ],
 )
-def test_an_extra_is_wanted_only_where_it_decodes(requirement: str, is_wanted: bool) -> None:
-    assert wanted(requirement) == is_wanted
+def test_an_extra_is_wanted_only_where_it_decodes(requirement: str, expected: bool) -> None:
+    assert is_wanted(requirement) == expected
 
 
 def test_a_name_that_spark_would_not_unpack_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="name it .tar.gz"):
+    with pytest.raises(ConfigurationError, match=r"name it \.tar\.gz"):
         pack(tmp_path / "redolake.zip")
 
 

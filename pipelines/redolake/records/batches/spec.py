@@ -196,7 +196,7 @@ class Redo:
         return (*self.carry_in, *(file for one in self.parked for file in one.files))
 
 
-def gathered(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
+def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
     """Return the JSON object with the values that `part` has as one."""
     if name in body:
         return dict(body)
@@ -235,7 +235,7 @@ class BatchSpec:
         """Return the JSON object of an older format in today's form: up to format 13, the parts of `redo` and of each table's
         `course` stood beside them."""
         tables = body.get("tables", ())
-        return {**gathered(body, "redo", Redo), "tables": [gathered(task, "course", Course) for task in tables]}
+        return {**gather(body, "redo", Redo), "tables": [gather(task, "course", Course) for task in tables]}
 
     @property
     def scns(self) -> ScnRange:

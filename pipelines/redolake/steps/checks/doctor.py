@@ -133,6 +133,7 @@ def checked_tables(
         *preflight_notes(probed),
         *parameter_notes(pipeline, probed),
         *decoding_notes(),
+        *rowid_notes(pipeline),
     ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
@@ -184,6 +185,16 @@ def decoding_notes() -> list[Finding]:
     why = why_plain()
     cure = "install redolake[compiled] where Spark's Python workers run"
     return [Finding("decoding", f"takes three times the CPU time: {why}", cure, severity="note")] if why else []
+
+
+def rowid_notes(pipeline: Pipeline) -> list[Finding]:
+    """Return a note for each table by ROWID: which one LogMiner shows of a migrated or chained row is not published."""
+    what = "`key: rowid`: where redo shows a migrated row under two ROWIDs, it stays in the lake after its DELETE"
+    return [
+        Finding(str(one.id), what, f"only `redolake verify {one.id}` finds it: run it regularly", "note")
+        for one in pipeline.tables
+        if one.key == "rowid"
+    ]
 
 
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:

@@ -17,7 +17,7 @@ from redolake.errors import LeaseHeld
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
-from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, renewed
+from redolake.steps.shared.leases import RENEWED_FOR_SECONDS, keep_renewed
 
 PLACES = 16
 NAME = re.compile(r"(?P<place>\d\d)-[0-9a-f]{32}")
@@ -30,7 +30,7 @@ def comparison_place(context: PipelineContext) -> Iterator[int]:
     """Hold a place while the block runs. Raises LeaseHeld if all are held, and where the place was lost meanwhile."""
     place, lease = take_place(context)
     try:
-        with renewed(context, lease):
+        with keep_renewed(context, lease):
             yield place
     finally:
         _ours.discard(place)

@@ -105,7 +105,7 @@ class LeaseRenewer:
 
 
 @contextmanager
-def renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
+def keep_renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
     """Renew a lease while the block runs, and give it back. Another thread renews it, with a ledger of its own."""
     renewer = LeaseRenewer(context.ledger.again(), lease, lambda: None)
     try:
@@ -119,14 +119,14 @@ def renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
 @contextmanager
 def receiver_lease(context: Run) -> Iterator[Callable[[], None]]:
     """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
-    with renewed(context, take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)) as lease:
+    with keep_renewed(context, take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)) as lease:
         yield lease.check
 
 
 @contextmanager
 def apply_lease_renewed(context: Run) -> Iterator[LeaseRenewer]:
     """Hold the apply lease, however long the block runs: its `check` raises once another writer has taken it."""
-    with renewed(context, take_apply_lease(context)) as lease:
+    with keep_renewed(context, take_apply_lease(context)) as lease:
         yield lease
 
 

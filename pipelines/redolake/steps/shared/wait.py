@@ -70,7 +70,7 @@ def await_log(run: Run, awaited: AwaitedLog) -> None:
     began = reported = time.monotonic()
     run.report(f"waiting for {awaited}")
     for pause in growing_pauses(pipeline.wait_max_pause_seconds):
-        if not run.retried(lambda _: is_still_awaited(awaited, params)):
+        if not run.retry(lambda _: is_still_awaited(awaited, params)):
             return
         if time.monotonic() - reported >= pipeline.wait_max_minutes * 60:
             reported = time.monotonic()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from redolake.cli.options import CONFIGURATION, TRY_AGAIN
 from redolake.host.runtime import environment, find_java
+from redolake.operations import Verdict
 
 # Spark starts `java` first to build a command, then to run it.
 JAVA = """#!/bin/sh
@@ -74,7 +74,7 @@ def opened_twice(tmp_path: Path, java: str, *arguments: Any) -> list[Any]:
 
 def test_a_java_that_is_killed_while_a_session_opens_is_to_be_tried_again(tmp_path: Path) -> None:
     for code, exit_code, text in opened_twice(tmp_path, WHILE_IT_OPENS):
-        assert (code, exit_code) == ("SparkLost", TRY_AGAIN)
+        assert (code, exit_code) == ("SparkLost", Verdict.LATER)
         assert "Spark's Java has ended while it started" in text
 
 
@@ -96,7 +96,7 @@ def test_a_java_that_is_killed_at_once_is_started_a_second_time(tmp_path: Path) 
 def test_settings_that_are_refused_are_a_wrong_configuration(tmp_path: Path, says: str, arguments: list[Any]) -> None:
     code, exit_code, text = opened_twice(tmp_path, 'exec {real}/bin/java "$@"', *arguments)[0]
 
-    assert (code, exit_code) == ("ConfigurationError", CONFIGURATION)
+    assert (code, exit_code) == ("ConfigurationError", Verdict.MISUSED)
     assert says in text
     assert "do this: correct" in text
 
