@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 
 from redolake.errors import ConfigurationError
-from redolake.operations import OPERATIONS, Work
+from redolake.operations import OPERATIONS
 from tests.unit.cli.test_cli_everywhere import COMMANDS
 
 pytestmark = pytest.mark.airflow
@@ -115,6 +115,6 @@ def test_the_choices_of_an_operation_are_those_that_its_step_knows() -> None:
     ],
 )
 def test_what_means_nothing_together_is_refused_before_anything_is_opened(command: str, chosen: dict[str, Any]) -> None:
-    work: Any = Work(None, execute=True, by="ann", reason="", report=print)  # type: ignore[arg-type]
+    run: Any = SimpleNamespace(pipeline=None, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
     with pytest.raises(ConfigurationError):
-        OPERATIONS[command].act(replace(work, reason="wrong" if command == "history rebuild" else ""), **chosen)
+        OPERATIONS[command].act(run, **chosen)
