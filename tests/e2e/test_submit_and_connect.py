@@ -20,12 +20,12 @@ from redolake import steps
 from redolake.apply.delivery.reread_rows import check_read
 from redolake.apply.spark.session import open_session
 from redolake.assemble.landed import read_rows
-from redolake.cli.options import CONFIGURATION
 from redolake.errors import RedoNotUnderstood
 from redolake.host.connect_token import TOKEN
 from redolake.host.runtime import environment
 from redolake.job.job import read_spec, run
 from redolake.job.snapshot import run_snapshot
+from redolake.operations.declared import Verdict
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.batches.spec import LandedWindow, RereadFile
 from redolake.records.codec import decode, encode
@@ -89,7 +89,7 @@ def test_who_sends_no_token_or_another_gets_no_session_and_the_cure(token: str |
     url = address.format(connect.replace("spark-connect", "sc"))
     done = subprocess.run([sys.executable, "-c", OPEN, url], env=env, capture_output=True, text=True, check=True, timeout=120)
 
-    assert done.stdout.startswith(f"{CONFIGURATION} 1 finding"), done.stdout + done.stderr
+    assert done.stdout.startswith(f"{Verdict.MISUSED} 1 finding"), done.stdout + done.stderr
     assert "refuses a session: " in done.stdout
     assert "RpcError" not in done.stdout
     assert f"export {TOKEN} here as for the server" in done.stdout

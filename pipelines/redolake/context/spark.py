@@ -66,6 +66,10 @@ class Spark:
                 self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
             return self._own
 
+    @property
+    def is_used(self) -> bool:
+        return (self._own or self._given) is not None
+
     def replace(self) -> None:
         """Give up a session that has ended; the next call of `session` opens another."""
         from redolake.apply.spark.session import give_up
@@ -79,6 +83,14 @@ class Spark:
         own, self._own = self._own, None
         if own is not None:
             stop_session(own)
+
+
+def check_damage(pipeline: Pipeline, spark: Spark, surprise: BaseException | None) -> None:
+    """Raise the error of a file that Spark could not read, with the table that it is of, in place of Java's stack."""
+    if isinstance(surprise, Exception) and not isinstance(surprise, RedolakeError) and spark.is_used:
+        damage = damage_of_tables(pipeline, surprise)
+        if damage is not None:
+            raise damage from None
 
 
 def damage_of_tables(pipeline: Pipeline, surprise: Exception) -> RedolakeError | None:
@@ -105,12 +117,9 @@ def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] |
     spark = Spark(pipeline, given, opens)
     try:
         yield spark
-    except RedolakeError:
-        raise
     except Exception as surprise:
-        if (damage := damage_of_tables(pipeline, surprise)) is None:
-            raise
-        raise damage from None  # Java's stack
+        check_damage(pipeline, spark, surprise)
+        raise
     finally:
         with suppress(SparkLost):  # the work is done, or the first error says why it is not
             spark.stop()

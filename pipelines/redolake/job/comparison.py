@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from redolake.apply.epochs import cure_of
-from redolake.apply.spark.failures import check_session, check_version
-from redolake.apply.spark.holds import mapping_failure
+from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.holds import errors_of_table
 from redolake.apply.spark.lake_damage import damaged_file
 from redolake.apply.spark.session import read_as_written
-from redolake.apply.spark.thrown import failure_text
 from redolake.apply.verify.compare import compare, digest_lake, digest_source
 from redolake.apply.verify.comparison import CompareTask, Comparison, Digest
 from redolake.apply.verify.history import compare_history
-from redolake.errors import OF_SPARK, InvariantBroken, LakeDamaged, RedolakeError, report_with
+from redolake.errors import LakeDamaged
 from redolake.job.damaged_files import check_files
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
@@ -67,18 +66,7 @@ def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> P
 @contextmanager
 def errors_of(spark: SparkSession, task: CompareTask) -> Iterator[None]:
     """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
-    try:
+    what, cure = "the comparison failed", "verify the table once more; nothing was changed"
+    with errors_of_table(spark, task.table, what, cure, task.version.mapping, task.delta_version):
         read_as_written(spark)
         yield
-    except RedolakeError:
-        raise
-    except Exception as surprise:
-        check_session(spark, surprise)
-        check_version(surprise, task.table, task.delta_version)
-        if (failed := mapping_failure(task.table, surprise, task.version.mapping)) is not None:
-            raise failed from None  # its text may contain row data
-        raise InvariantBroken(
-            f"the comparison failed: {failure_text(surprise)}",
-            cure=f"verify the table once more; nothing was changed. If it comes again, {report_with(OF_SPARK)}",
-            table=task.table,
-        ) from None  # its text may contain row data

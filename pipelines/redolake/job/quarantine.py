@@ -12,11 +12,9 @@ from pyspark.sql import functions as F
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of, table_in
 from redolake.apply.quarantine.log import add_events, events_frame, is_there, keys_of, open_events, read_events
-from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.thrown import failure_text
+from redolake.apply.spark.holds import errors_of_table
 from redolake.apply.table_log import VersionToRead
 from redolake.apply.target import Terms
-from redolake.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from redolake.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
 from redolake.values.table import TableId
 
@@ -95,14 +93,6 @@ def list_again(spark: SparkSession, one: VersionToRead, wrong: Mapping[str, Wron
 def add(
     spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object], table: TableId
 ) -> None:
-    try:
+    what, cure = "the quarantine cannot be written", "run the command again; nothing was changed"
+    with errors_of_table(spark, table, what, cure):
         add_events(open_events(spark, path, table), Terms(table, None), rows, {"table": str(table), **metadata})
-    except RedolakeError:
-        raise
-    except Exception as surprise:
-        check_session(spark, surprise)
-        raise InvariantBroken(
-            f"the quarantine cannot be written: {failure_text(surprise)}",
-            cure=f"run the command again; nothing was changed. If it comes again, {report_with(OF_SPARK)}",
-            table=table,
-        ) from None  # its text may contain row data

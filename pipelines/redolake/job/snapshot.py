@@ -10,10 +10,9 @@ from redolake.apply.added_columns import add_columns
 from redolake.apply.context import MayCommit, Report, allow, silent
 from redolake.apply.snapshot import load_snapshot
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.holds import held_error, mapping_failure
+from redolake.apply.spark.holds import errors_of_table, held_error
 from redolake.apply.spark.session import read_as_written
-from redolake.apply.spark.thrown import failure_text
-from redolake.errors import OF_ALL_TABLES, OF_SPARK, InvariantBroken, RedolakeError, report_with
+from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
 from redolake.host.progress import Progress
 from redolake.job.damaged_files import check_files
@@ -47,21 +46,11 @@ def run_filling(spark: SparkSession, spec: SnapshotSpec, may_commit: MayCommit =
     """Add columns to the one table of the spec. An error leaves the table as it is, and holds nothing."""
     check_usable(spec.lake)
     (task,) = spec.tables
-    try:
+    what, cure = "the columns could not be added", "run it once more, which is right whatever was committed"
+    with errors_of_table(spark, task.table, what, cure, task.version.mapping):
         read_as_written(spark)
         check_files(dict.fromkeys(task.files, "run it again"), spec.digests)
         loaded = add_columns(spark, spec, task, TRANSLATION, may_commit)
-    except RedolakeError:
-        raise
-    except Exception as surprise:
-        check_session(spark, surprise)
-        if (failed := mapping_failure(task.table, surprise, task.version.mapping)) is not None:
-            raise failed from None
-        raise InvariantBroken(
-            f"the columns could not be added: {failure_text(surprise)}",
-            cure=f"run it once more, which is right whatever was committed. If it comes again, {report_with(OF_SPARK)}",
-            table=task.table,
-        ) from None  # its text may contain row data
     write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, (loaded,)))
     return loaded
 

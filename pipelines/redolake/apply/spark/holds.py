@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from redolake.apply.spark.failures import check_session, check_version
 from redolake.apply.spark.lake_damage import table_damage
 from redolake.apply.spark.thrown import chain_of, failure_text
 from redolake.errors import (
     OF_SPARK,
+    InvariantBroken,
     MappingFailed,
+    RedolakeError,
     TargetRefused,
     report_with,
 )
@@ -132,3 +139,28 @@ def unforeseen_error(table: TableId, path: str, surprise: Exception) -> dict[str
         "cure": f"run `redolake resume {table}`, which tries again, or `redolake snapshot {table} --replace`, which rebuilds "
         f"the table; if it comes again, {report_with(OF_SPARK)}",
     }
+
+
+@contextmanager
+def errors_of_table(
+    spark: SparkSession,
+    table: TableId,
+    what: str,
+    cure: str,
+    mapping: TableMapping | None = None,
+    delta_version: int | None = None,
+) -> Iterator[None]:
+    """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
+    try:
+        yield
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        check_session(spark, surprise)
+        if delta_version is not None:
+            check_version(surprise, table, delta_version)
+        # The text of the failure may contain row data.
+        if (failed := mapping_failure(table, surprise, mapping)) is not None:
+            raise failed from None
+        cure = f"{cure}. If it comes again, {report_with(OF_SPARK)}"
+        raise InvariantBroken(f"{what}: {failure_text(surprise)}", cure=cure, table=table) from None

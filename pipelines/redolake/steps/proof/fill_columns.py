@@ -33,9 +33,9 @@ from redolake.reconcile.version_conflicts import key_policy_conflict
 from redolake.records.file_digest import FileDigest
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.schema import baseline, conflict_with_dictionary, version_as_of
-from redolake.source import WHOLE, ConnectParams, read_tables
+from redolake.source import WHOLE, ConnectParams, Source, read_tables
 from redolake.steps.proof.listed_keys import quarantine_of
-from redolake.steps.proof.repair import AtPosition, ReadAgain, open_at_position, within_reach
+from redolake.steps.proof.repair import ReadAgain, open_at_position, within_reach
 from redolake.steps.proof.table_to_compare import TableToCompare, read_columns
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.shared.decisions import check_reason
@@ -69,12 +69,11 @@ def fill_columns(
     with (
         Run(pipeline, source, spark, report, opens=opens) as run,
         apply_lease_renewed(run) if execute else nullcontext() as lease,
-        open_at_position(run, table_name, entry_to_fill) as there,
+        open_at_position(run, table_name, entry_to_fill, plan_filling) as (one, joins),
     ):
-        one, joins = plan_filling(run, there)
         check_list(one)
         asked = ReadAgain(
-            str(there.entry.table), int(one.scn), expected_rows(one.context, there.entry.table), by=by or owner(),
+            str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=by or owner(),
             columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=reason.strip(),
         )  # fmt: skip
         if lease is None:
@@ -89,10 +88,10 @@ def fill_columns(
 # --- What is to be done -----------------------------------------------------------------------------------------------
 
 
-def plan_filling(context: Run, there: AtPosition) -> tuple[TableToCompare, Joins]:
+def plan_filling(context: Run, oracle: Source, entry: TableEntry, token: str) -> tuple[TableToCompare, Joins]:
     """Return the table with the columns that are wanted, and those of them that it lacks. Raise Terminal, or the conflict,
     where only a new snapshot can bring them."""
-    entry, oracle, table = there.entry, there.oracle, there.entry.table
+    table = entry.table
     assert entry.complete_to_scn is not None
     found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
     has = version_as_of(known_versions(context, table), entry.complete_to_scn)
@@ -108,7 +107,7 @@ def plan_filling(context: Run, there: AtPosition) -> tuple[TableToCompare, Joins
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
-    one = TableToCompare(context, context.source, oracle, entry, dictionary, version, there.token, context.report)
+    one = TableToCompare(context, context.source, oracle, entry, dictionary, version, token, context.report)
     return one, joins
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
@@ -58,6 +58,7 @@ SUMMED = (
 )  # fmt: skip
 
 Keys = Sequence[Mapping[str, str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +199,8 @@ def read_again(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPositi
 def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPosition | None) -> ReadAgain:
     started = time.monotonic()
     entry_of = entry_with_contents if up_to is None else partial(advanced_entry, up_to=up_to)
-    with apply_lease_renewed(run) as lease, open_at_position(run, asked.table, entry_of) as there:
-        entry = there.entry
-        one = describe(run, run.source, there.oracle, entry, there.token, run.report)
+    with apply_lease_renewed(run) as lease, open_at_position(run, asked.table, entry_of, to_compare) as one:
+        entry = one.entry
         work = Work(one, whole_plan(one), run.spark, lease, asked, up_to is not None)
         chosen = found_by_proofs(run, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
         done = work.repair(chosen)
@@ -211,21 +211,19 @@ def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPositio
         return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(run, entry))
 
 
-@dataclass(frozen=True, slots=True)
-class AtPosition:
-    """A table whose rows can be read AS OF its position, into files of the landing's folder `token`."""
-
-    entry: TableEntry
-    oracle: Source
-    token: str
+def to_compare(run: Run, oracle: Source, entry: TableEntry, token: str) -> TableToCompare:
+    return describe(run, run.source, oracle, entry, token, run.report)
 
 
 @contextmanager
 def open_at_position(
-    run: Run, table_name: str, entry_of: Callable[[Run, TableId], TableEntry] = entry_with_contents
-) -> Iterator[AtPosition]:
-    """Open what a reading AS OF the position of a table needs; the files are removed at the end. Raises RedoLost where a
-    RESETLOGS has undone the position."""
+    run: Run,
+    table_name: str,
+    entry_of: Callable[[Run, TableId], TableEntry],
+    described: Callable[[Run, Source, TableEntry, str], T],
+) -> Iterator[T]:
+    """Yield what `described` makes of a table whose rows can be read AS OF its position, into files of a folder of the landing,
+    which is removed at the end. Raises RedoLost where a RESETLOGS has undone the position."""
     run.look_again()
     with comparison_place(run) as place:
         reconcile_ledger(run)
@@ -236,7 +234,7 @@ def open_at_position(
                 read_same_container(run, oracle)
                 oracle.use_container(None)
                 check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), run.name)
-                yield AtPosition(entry, oracle, token)
+                yield described(run, oracle, entry, token)
         finally:
             remove_rows(run, token)
 

@@ -81,23 +81,10 @@ class GapClosing:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(RangeToMine):
     """What one run works on."""
 
     gap: DeclaredGap
-    mining: RangeToMine
-
-    @property
-    def context(self) -> PipelineContext:
-        return self.mining.context
-
-    @property
-    def side(self) -> Landing:
-        return self.mining.side
-
-    @property
-    def report(self) -> Report:
-        return self.mining.report
 
 
 def close_gap(
@@ -127,15 +114,14 @@ def close_gap(
         found = find_gap(context, gap)
         ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
         side = context.landing.side_landing(found.name)
-        task = Task(
-            found, RangeToMine(context, source, side, found.start, found.end, ids, files_of(context.pipeline, logs), report)
-        )
+        offered = files_of(context.pipeline, logs)
+        task = Task(context, source, side, found.start, found.end, ids, offered, report, found)
         chosen = lacking(context, found, tables)
         planned, to_mine = plan(task, chosen)
         if not execute:
             return planned
         to_mine.check()
-        mine_range(task.mining)
+        mine_range(task)
         touched = read_touched(task, chosen)
         why = {"reason": reason.strip(), "by": by or owner()}
         done = tuple(close_table(task, entry, touched, **why) for entry in chosen)
@@ -175,15 +161,15 @@ def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | N
 
 def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePlan]:
     context, gap = task.context, task.gap
-    with open_pipeline_source(context.pipeline, task.mining.source) as oracle:
-        facts = task.mining.facts(oracle)
+    with open_pipeline_source(context.pipeline, task.source) as oracle:
+        facts = task.facts(oracle)
         if is_rewound(gap.start, facts):
             raise Terminal(
                 f"a RESETLOGS has undone changes from before the gap, SCN {gap.start.scn}: its logs cannot show which rows",
                 cure="run `redolake snapshot OWNER.TABLE --replace` for each table",
             )
         read_same_container(context, oracle)
-    found = plan_range(task.mining, facts)
+    found = plan_range(task, facts)
     closing = GapClosing(
         pipeline=context.name,
         from_scn=int(gap.start.scn),

@@ -7,8 +7,8 @@ later state, a deleted row stays deleted, and a DDL since then needs nothing spe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from redolake.steps.ranges.replay import (
     range_of,
     refuse,
 )
-from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, Xid, read_beginnings, read_window, why_not_by_key
+from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, read_beginnings, read_window, why_not_by_key
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.values.scn import ChainPosition
@@ -121,15 +121,15 @@ def backfill_live(
         found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
         if not execute:
             return found
-        done = tuple(fill_table(context, table, rows.touched) for table in found.tables)
+        done = tuple(fill_table(context, table, rows) for table in found.tables)
         reconcile_ledger(context)
         return replace(found, tables=done, executed=True)
 
 
-def planned_tables(one: OldRange, rows: FoundRows, asked: ReadAgain) -> tuple[ReadAgain, ...]:
+def planned_tables(one: OldRange, rows: TouchedRows, asked: ReadAgain) -> tuple[ReadAgain, ...]:
     found = list[ReadAgain]()
     for past in one.histories.values():
-        entry, touched = past.entry, rows.touched.tables.get(past.table)
+        entry, touched = past.entry, rows.tables.get(past.table)
         scn, why = None if entry is None else entry.complete_to_scn, rows.why_not.get(past.table, "")
         table = replace(asked, table=str(past.table), applied_scn=scn, why_not=why)
         if touched is not None:
@@ -155,16 +155,7 @@ def fill_table(run: Run, one: ReadAgain, touched: TouchedRows) -> ReadAgain:
         return replace(one, why_not=f"{error.code}: {error.what}: {error.cure}")
 
 
-@dataclass(slots=True)
-class FoundRows:
-    """The rows that the range touches; `why_not` of the tables that stay as they are, and the transactions that are `cut`."""
-
-    touched: TouchedRows
-    why_not: dict[TableId, str] = field(default_factory=dict)
-    cut: Collection[Xid] = ()
-
-
-def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundRows:
+def read_rows(context: PipelineContext, one: OldRange, report: Report) -> TouchedRows:
     """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
     has the chain of the pipeline, also where the range was mined beside it."""
     why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
@@ -183,7 +174,8 @@ def read_rows(context: PipelineContext, one: OldRange, report: Report) -> FoundR
     start = ChainPosition(one.windows[0].resetlogs_id, one.scns.start)
     cut, older = read_beginnings(context, start, sought, touched)
     known = {past.table: past.versions for past in one.histories.values() if past.table in tables}
-    return FoundRows(touched, why_not | dict(owners_of_unknown(context, known, older)), cut)
+    touched.why_not, touched.cut = why_not | dict(owners_of_unknown(context, known, older)), cut
+    return touched
 
 
 def touched_table(one: OldRange, past: TableHistory) -> TouchedTable | str:

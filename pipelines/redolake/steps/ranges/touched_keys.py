@@ -148,11 +148,14 @@ class TouchedTable:
 
 @dataclass
 class TouchedRows:
-    """What was read so far: `tables` by name, `ids` the object ids that they have or had."""
+    """What was read so far: `tables` by name, `ids` the object ids that they have or had. `why_not` of other tables says why
+    their rows cannot be read again; of transactions that are `cut` the beginning is not there."""
 
     tables: Mapping[TableId, TouchedTable]
     ids: Mapping[int, TableId]
     transactions: Transactions = field(default_factory=Transactions)
+    why_not: Mapping[TableId, str] = field(default_factory=dict)
+    cut: Collection[Xid] = ()
 
     @cached_property
     def names(self) -> Mapping[tuple[str, str], TableId]:
