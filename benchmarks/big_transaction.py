@@ -103,18 +103,17 @@ def do_capture() -> tuple[float, int]:
 
 
 def do_apply() -> tuple[float, int]:
-    from redolake.context.spark import Spark
+    from redolake.context import Run
     from redolake.steps.run import apply
 
-    mine = pipeline()
-    spark = Spark(mine)
-    spark.session()
-    began = time.perf_counter()
-    batches = 0
-    while apply(mine, spark, lambda _: None):
-        batches += 1
-    taken = time.perf_counter() - began
-    spark.stop()
+    with Run(pipeline()) as run:
+        run.spark.session()
+        began = time.perf_counter()
+        batches = 0
+        while apply(run):
+            batches += 1
+            run.begin_turn()
+        taken = time.perf_counter() - began
     return time.perf_counter() - taken, batches
 
 

@@ -214,7 +214,7 @@ class Writers:
                     self.work()
                     self.shop.oracle.faults.fail_statements(1555, "AS OF SCN", 1)
 
-            done = steps.read_snapshot_table(Run(self.pipeline, self.shop.params), scn, table, between)
+            done = steps.read_snapshot_table(Run(self.pipeline, self.shop.params, report=between), scn, table)
             if done.complete:
                 self.begun.append(Begun((table,), done.scn, True))
 

@@ -197,7 +197,7 @@ def test_a_mapped_table_goes_on_at_a_newer_scn_unless_an_expression_makes_its_ke
 ) -> None:
     pipeline = large(shop, tables=[{"table": "SHOP.PARTS", **mapped}], snapshot={"chunk_bytes": "64KiB", "sessions": 1})
     begun = steps.begin_snapshot(Run(pipeline, shop.params))
-    read = steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS", report=fail_after(shop, 2, 1555))
+    read = steps.read_snapshot_table(Run(pipeline, shop.params, report=fail_after(shop, 2, 1555)), begun.scn, "SHOP.PARTS")
 
     given_up = list((shop.folder / "landing").rglob("given-up.json"))
     assert (read.rows, len(given_up)) == (5000, int(begins_again))

@@ -82,7 +82,7 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
 
     nowhere = ConnectParams("nobody", "x", "127.0.0.1:1/FREE")
     with pytest.raises(SourceUnavailable):
-        steps.plan_next_window(pipeline, nowhere)
+        steps.plan_next_window(Run(pipeline, nowhere))
     assert seen(pipeline).health.state == "source away"
     steps.plan_next_window(Run(pipeline, shop.params))
     assert seen(pipeline).health.state != "source away"

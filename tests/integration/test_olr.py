@@ -563,7 +563,7 @@ def test_one_receiver_at_a_time_is_connected(shop: Shop) -> None:
     with open_context(pipeline) as context:
         lease = context.ledger.lease(lease_name("receive", pipeline.name), "one on another host", 60, lambda _: False)
         with pytest.raises(LeaseHeld, match="on another host"):
-            steps.receive_next_window(pipeline.model_copy(update={"lease_wait_minutes": 0}), shop.params)
+            steps.receive_next_window(Run(pipeline.model_copy(update={"lease_wait_minutes": 0}), shop.params))
         context.ledger.release_lease(lease)
     assert len(streamed.server.requests) == asked
     streamed.run(pipeline)

@@ -157,7 +157,7 @@ def test_a_thread_that_lags_holds_windows_back_is_named_and_stops_once_it_is_too
     streams = {one.thread: one for one in steps.read_status(pipeline).streams}
     assert {thread: one.holds_back for thread, one in streams.items()} == {1: False, 2: True}
     with pytest.raises(ReplicatorUnavailable, match=r"redo thread 2 holds windows back: .* written \d+ minutes ago"):
-        steps.receive_next_window(pipeline.model_copy(update={"wait_max_minutes": 0.0001}), shop.params)
+        steps.receive_next_window(Run(pipeline.model_copy(update={"wait_max_minutes": 0.0001}), shop.params))
     rac.servers[2].reads_to = None
     rac.run(pipeline)
     assert differences(shop, pipeline) == {}

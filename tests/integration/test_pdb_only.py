@@ -126,7 +126,7 @@ def test_a_purged_log_is_found_by_the_gate(tenant: Tenant, no_spark: str) -> Non
 def test_a_pdb_that_hides_the_logs_is_refused(tmp_path: Path) -> None:
     with open_tenant(tmp_path, pdb_hides_logs=True) as tenant:
         with pytest.raises(ConfigurationError, match="nothing proves that no archived log is missing"):
-            steps.begin_snapshot(tenant.pipeline(tables=TWO_TABLES), tenant.params)
+            steps.begin_snapshot(Run(tenant.pipeline(tables=TWO_TABLES), tenant.params))
 
         assert any("V$THREAD" in error for error in errors(tenant))
 
@@ -134,7 +134,7 @@ def test_a_pdb_that_hides_the_logs_is_refused(tmp_path: Path) -> None:
 def test_a_pdb_with_shared_undo_is_refused(tmp_path: Path) -> None:
     with open_tenant(tmp_path, local_undo=False) as tenant:
         with pytest.raises(ConfigurationError, match="no local undo"):
-            steps.begin_snapshot(tenant.pipeline(tables=TWO_TABLES), tenant.params)
+            steps.begin_snapshot(Run(tenant.pipeline(tables=TWO_TABLES), tenant.params))
 
         assert any("no local undo" in error for error in errors(tenant))
 

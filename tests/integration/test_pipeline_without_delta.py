@@ -117,7 +117,7 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -
     window = capture(Run(pipeline, shop.params)).window
 
     again = steps.remine_window(Run(pipeline, shop.params), window)
-    fewer = steps.remine_window(shop.pipeline(tables=TWO_TABLES[:1]), window, source=shop.params)
+    fewer = steps.remine_window(Run(shop.pipeline(tables=TWO_TABLES[:1]), shop.params), window)
 
     assert again.equal, again.differs
     assert fewer.equal, fewer.differs  # planned while the other table was in `tables`, too

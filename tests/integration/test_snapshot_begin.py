@@ -198,6 +198,6 @@ def test_a_first_snapshot_expects_the_rows_of_the_statistics(shop: Shop, gathere
     pipeline, lines = shop.pipeline(tables=["SHOP.PARTS"]), list[str]()
 
     begun = steps.begin_snapshot(Run(pipeline, shop.params))
-    steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PARTS", lines.append)
+    steps.read_snapshot_table(Run(pipeline, shop.params, report=lines.append), begun.scn, "SHOP.PARTS")
 
     assert [line.total for line in lines if isinstance(line, Progress)] == totals, "the last one is exact"

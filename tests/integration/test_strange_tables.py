@@ -238,7 +238,7 @@ def test_a_snapshot_of_tables_none_of_which_can_be_captured_writes_nothing(shop:
     shop.run_sql("CREATE TABLE strange (id NUMBER(9), n NUMBER(9))")
 
     with pytest.raises(ConfigurationError, match="no enabled primary key"):
-        steps.begin_snapshot(shop.pipeline(tables=["SHOP.STRANGE"]), shop.params)
+        steps.begin_snapshot(Run(shop.pipeline(tables=["SHOP.STRANGE"]), shop.params))
 
 
 @pytest.mark.parametrize(("index", "refused"), [("UNIQUE INDEX", []), ("INDEX", ["has no enabled primary key"])])

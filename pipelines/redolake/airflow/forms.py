@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
@@ -18,10 +18,13 @@ from redolake.airflow.run_notes import leave_note
 from redolake.airflow.spark import session_opener
 from redolake.config import Pipeline
 from redolake.errors import one_line, plain_lines
-from redolake.operations import Operation, Outcome, Parameter, Verdict, Work
+from redolake.operations import Operation, Outcome, Parameter, Verdict
 from redolake.operations.declared import Keys, Moment, Texts
 from redolake.values.moment import PATTERN
 from redolake.values.row_key import parse_row_key
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 log = logging.getLogger(__name__)
 
@@ -164,11 +167,11 @@ class Chosen:
     def is_final(self) -> bool:
         return any(map(self.operation.is_final, self.times.values()))
 
-    def act(self, work: Callable[[str], Work]) -> dict[str, Outcome]:
+    def act(self, run_of: Callable[[str], Run]) -> dict[str, Outcome]:
         """Do it for one table after the other. The lines are logged as each is done."""
         done = {}
         for name, values in self.times.items():
-            done[name] = self.operation.act(work(name), **values)
+            done[name] = self.operation.act(run_of(name), **values)
             log.info("%s", "\n".join(plain_lines(done[name].lines)))
         return done
 
@@ -206,11 +209,15 @@ def value_of(one: Parameter, given: Any) -> Any:
     return (given.strip() or one.default) if isinstance(given, str) else one.default if given is None else given
 
 
-def work_of(
+def run_of(
     pipeline: Pipeline, resolved: Pipeline, by: Decided, *, execute: bool = False, shown: Any = None, apart: bool = False
-) -> Work:
-    opens = session_opener(pipeline)
-    return Work(resolved, execute, by.by, by.reason, log_line, source_of(pipeline), opens, shown, apart)
+) -> Run:
+    from redolake import steps
+
+    return steps.Run(
+        resolved, source_of(pipeline), report=log_line, opens=session_opener(pipeline), execute=execute, by=by.by,
+        reason=by.reason, shown=shown, apart=apart,
+    )  # fmt: skip
 
 
 def question_of(operations: Mapping[str, Operation], pipeline: Pipeline, form: Mapping[str, Any]) -> Question | None:
@@ -218,7 +225,7 @@ def question_of(operations: Mapping[str, Operation], pipeline: Pipeline, form: M
     asked = chosen_in(form, operations)
     if form["dry_run"] or not asked.is_final:
         return None
-    found = asked.act(lambda _: work_of(pipeline, pipeline, Decided("", "")))
+    found = asked.act(lambda _: run_of(pipeline, pipeline, Decided("", "")))
     lines = [line for one in found.values() for line in one.lines]
     choice = form[asked.operation.final] if isinstance(asked.operation.final, str) else None
     subject = " ".join([f"{pipeline.name}: {asked.operation.command}", *filter(None, (choice, *found))])
@@ -237,7 +244,7 @@ def act(pipeline: Pipeline, operations: Mapping[str, Operation], *, apart: bool 
         by = Decided(trigger_user(context), form.get("reason") or "")
     shown = by.shown or {}
     with resolved_pipeline(pipeline) as resolved:
-        done = asked.act(lambda name: work_of(pipeline, resolved, by, execute=execute, shown=shown.get(name), apart=apart))
+        done = asked.act(lambda name: run_of(pipeline, resolved, by, execute=execute, shown=shown.get(name), apart=apart))
     end_with(done.values())
     return list(done.values())
 

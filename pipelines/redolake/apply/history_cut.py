@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from redolake.apply.context import MayCommit
-from redolake.apply.epochs import BEGAN, newest_epoch
+from redolake.apply.epochs import BEGAN, EPOCH, newest_epoch
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_query
 from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
@@ -67,7 +67,8 @@ def cut_history(
     """Carry out the cut. `table` is the live one, whose key may be newer than that of the history's columns."""
     fields = [*history.schema.fields, *table.schema.fields]
     keys = {field.metadata[COLUMN_ID] for field in fields if KEY_PLACE in field.metadata}
-    tag = Tag("", 0, {**metadata, **began(history, cut)})
+    app = "" if history.log is None else next(filter(EPOCH.search, history.log.txns()), "")  # so that the commit is ours
+    tag = Tag("", 0, {**metadata, **began(history, cut), "app": app})
     with history.commit(Terms(table_id, None, may_commit, any_rows=True), tag, "history cut") as writer:
         writer.replace(beginning(history, cut, keys), cut.predicate)
 

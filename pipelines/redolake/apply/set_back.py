@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redolake.apply.epochs import cure_of, newest_epoch
 from redolake.apply.owner import Owner, check_owner
 from redolake.apply.table_log import TableLog, base_of
 from redolake.apply.target import Target
@@ -28,30 +29,30 @@ def check_not_set_back(task: TableTask, start: int, position: int | None, log: T
             table=task.table,
             path=task.target,
         )
-    what = None
     if task.at_least is not None and (position is None or position < task.at_least):
-        what = (
+        raise TableSetBack(
             f"the Delta table holds commits up to SCN {position}, and held those up to SCN {task.at_least} before: it is an "
-            "older copy, or a snapshot load of it did not end"
+            "older copy, or a snapshot load of it did not end",
+            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
+            table=task.table,
+            path=task.target,
         )
-    elif position is not None and log is not None:
-        for version, operation in log.foreign_writes(base_of(task.app_id))[:1]:
-            what = f"another writer changed rows in version {version} of the Delta table ({operation})"
-    if what is not None:
-        cure = f"run `redolake snapshot {task.table} --replace` to rebuild the table"
-        raise TableSetBack(what, cure=cure, table=task.table, path=task.target)
+    check_foreign(log, task.app_id, task.table, task.target)
 
 
 def check_foreign(log: TableLog | None, app_id: str, table: TableId, path: str, covers: int | None = None) -> None:
     """Raise TableSetBack where another writer has changed rows since the last version of ours that was checked."""
-    found = () if log is None or log.position(app_id) is None else log.foreign_writes(base_of(app_id))
+    own = base_of(app_id)
+    found = () if log is None or not any(app.startswith(own) for app in log.txns()) else log.foreign_writes(own)
     since = "" if covers is None else ", after the last comparison of all rows"
     for version, operation in found:
         if covers is not None and version <= covers:
             continue
         raise TableSetBack(
             f"another writer changed rows in version {version} of the Delta table ({operation}){since}",
-            cure=f"run `redolake verify {table}`, which finds them, then `redolake repair {table} --execute --reason "
+            cure=cure_of(table, path)
+            if newest_epoch(log) is not None
+            else f"run `redolake verify {table}`, which finds them, then `redolake repair {table} --execute --reason "
             f"TEXT`; or run `redolake snapshot {table} --replace` to rebuild the table",
             table=table,
             path=path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ from redolake.cli.options import (
     row_keys,
 )
 from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show, text_of
-from redolake.operations import Operation, Parameter, Work
+from redolake.operations import Operation, Parameter
 from redolake.operations.declared import Keys, Moment
 
 CHECKED: dict[str, Callable[..., Any]] = {"table": check_table_name, "tables": check_table_names}
@@ -38,14 +38,16 @@ def command_of(operation: Operation) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         chosen = {one.name: parse_value(one, given[one.name]) for one in operation.parameters}
         with chosen_pipeline(output, pipeline, config, connects=operation.asks_source(chosen)) as selected:
-            work = Work(selected, False, getpass.getuser(), reason, print_progress)
+            from redolake.context import Run
+
+            run_of, shown = partial(Run, selected, by=getpass.getuser(), reason=reason), None
             if execute and not yes and operation.is_final(chosen):
-                looked = operation.act(work, **chosen)
+                looked = operation.act(run_of(report=print_progress), **chosen)
                 print_progress("\n".join(looked.lines))
                 confirm(selected, yes)
-                work = replace(work, shown=looked.shown)
+                shown = looked.shown
             with progress() as report:
-                found = operation.act(replace(work, execute=execute, report=report), **chosen)
+                found = operation.act(run_of(report=report, execute=execute, shown=shown), **chosen)
             is_all = execute or operation.looks or found.is_all
             lines = found.lines if is_all else (*found.lines, NOT_DONE)
             show(output, found.result, lambda: text_of(*lines))

@@ -60,7 +60,11 @@ class Run:
     a step needs them first. All are closed at its end.
 
     A step that enters it again takes part in it. One thread uses it; another one takes a `fork`. With `writes` false nothing
-    can be written to the ledger. `opens` opens Spark where the pipeline's own settings do not say how."""
+    can be written to the ledger. `opens` opens Spark where the pipeline's own settings do not say how.
+
+    An operation changes nothing without `execute`, and says what it would do; `shown` is then what identifies that
+    (Outcome.shown), and an operation that is given it does nothing else. Where the work goes on `apart`, in tasks of their own,
+    it ends with what is left for them (Outcome.rest)."""
 
     ledger: Ledger
     landing: Landing
@@ -74,9 +78,15 @@ class Run:
         *,
         opens: Callable[[], Any] | None = None,
         writes: bool = True,
+        execute: bool = False,
+        by: str = "",
+        reason: str = "",
+        shown: Any = None,
+        apart: bool = False,
     ) -> None:
         self.configured = self.pipeline = pipeline  # in the block with the tables that its patterns have matched, too
-        self.source, self.report, self._writes = source, report, writes
+        self.source, self.report, self.opens, self._writes = source, report, opens, writes
+        self.execute, self.by, self.reason, self.shown, self.apart = execute, by, reason, shown, apart
         self.spark = spark if isinstance(spark, Spark) else Spark(pipeline, spark, opens)
         self._owns_spark = self.spark is not spark
         self._kept: list[tuple[Source, float]] = []  # connections, and until when

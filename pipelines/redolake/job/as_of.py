@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from redolake.apply.context import Report, silent
 from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.owner import Owner, check_owner, damage_of
-from redolake.apply.quarantine.log import copy_events, read_events
+from redolake.apply.quarantine.log import copy_events, open_events, read_events
 from redolake.apply.table_log import VersionToRead
 from redolake.apply.target import Terms
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
@@ -89,10 +90,9 @@ def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, ob
         check_owner(log, Owner.of(one.app_id), one.table, one.copy)
         remove_copy(one.copy)
     check_versions([one])
-    copy_list(spark, one)
-    app_id = one.app_id + load_of(one)
-    table, terms = open_table(spark, one.copy, app_id), Terms(one.table, Owner.of(app_id))
-    table.copy(one, terms, metadata, is_whole=is_whole)
+    terms = Terms(one.table, Owner.of(one.app_id), check_lake=partial(check_versions, [one]))
+    copy_list(spark, one, terms)
+    open_table(spark, one.copy, one.app_id + load_of(one)).copy(one, terms, metadata, is_whole=is_whole)
 
 
 @crash.writer
@@ -131,11 +131,12 @@ def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[
     return wrong_as_of(read_events(spark, one.quarantine, load_of(one), one.table), scn, one.version)
 
 
-def copy_list(spark: SparkSession, one: VersionToRead) -> None:
+def copy_list(spark: SparkSession, one: VersionToRead, terms: Terms) -> None:
     """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
     if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
         return
-    copy_events(spark, one.quarantine, one.copied_quarantine, load_of(one), one.complete_to, one.version, one.table)
+    there = open_events(spark, one.copied_quarantine, one.table)
+    copy_events(there, terms, one.quarantine, load_of(one), one.complete_to, one.version)
 
 
 def check_result(spec: BatchSpec, result: object) -> None:

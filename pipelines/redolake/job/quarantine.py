@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of, table_in
-from redolake.apply.quarantine.log import Events, add_events, events_frame, is_there, keys_of, read_events
+from redolake.apply.quarantine.log import add_events, events_frame, is_there, keys_of, open_events, read_events
 from redolake.apply.spark.holds import errors_of_table
 from redolake.apply.table_log import VersionToRead
+from redolake.apply.target import Terms
 from redolake.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
 from redolake.values.table import TableId
 
@@ -94,4 +95,4 @@ def add(
 ) -> None:
     what, cure = "the quarantine cannot be written", "run the command again; nothing was changed"
     with errors_of_table(spark, table, what, cure):
-        add_events(Events(spark, path, table), rows, {"table": str(table), **metadata})
+        add_events(open_events(spark, path, table), Terms(table, None), rows, {"table": str(table), **metadata})

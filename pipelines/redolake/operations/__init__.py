@@ -1,13 +1,13 @@
 """What a person starts by hand, each declared once in a file of its own.
 
-An operation is a function of a Work (declared.py). `redolake.cli.operations` makes a command of it, `redolake.airflow.forms` a
+An operation is a function of a Run (declared.py). `redolake.cli.operations` makes a command of it, `redolake.airflow.forms` a
 form and a task, and `redolake.cockpit.actions` a button. A new one is a file here, and a line in MENDS: those are choices in
 the form of `<name>_mend`.
 """
 
 from redolake.operations.backfill import backfill
 from redolake.operations.close_gap import close_gap
-from redolake.operations.declared import Operation, Option, Outcome, Parameter, Verdict, Work
+from redolake.operations.declared import Operation, Option, Outcome, Parameter, Verdict
 from redolake.operations.drop_transaction import drop_transaction
 from redolake.operations.fill_columns import fill_columns
 from redolake.operations.history import prune_histories, rebuild_history
@@ -29,4 +29,4 @@ MENDS = {
 }  # fmt: skip
 OPERATIONS = MENDS | {one.command: one for one in (backfill, recover, verify, prune, optimize)}
 
-__all__ = ["MENDS", "OPERATIONS", "Operation", "Option", "Outcome", "Parameter", "Verdict", "Work"]
+__all__ = ["MENDS", "OPERATIONS", "Operation", "Option", "Outcome", "Parameter", "Verdict"]

@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from redolake.errors import plain_lines
-from redolake.operations.declared import AnyTables, FromLogs, Logs, Moment, Option, Outcome, Verdict, Work, operation
+from redolake.operations.declared import AnyTables, FromLogs, Logs, Moment, Option, Outcome, Verdict, operation
 from redolake.values.moment import FORMS, is_time
 
 if TYPE_CHECKING:
     from redolake.config import Pipeline
+    from redolake.context import Run
     from redolake.steps.ranges.shadows import RecordedBackfill
 
 From = Annotated[Moment, Option(f"Changes that committed from here on: {FORMS}.", "From", "from")]
@@ -53,7 +54,7 @@ def record(pipeline: Pipeline, batch: str) -> Outcome:
 
 @operation("backfill", reason="Stored with the commits to live tables, which need it.", connects=asks_source, record=record)
 def backfill(
-    work: Work,
+    run: Run,
     from_scn: From,
     to_scn: To,
     tables: AnyTables = (),
@@ -70,21 +71,21 @@ def backfill(
     """
     from redolake import steps
 
-    steps.refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs, reason=work.reason)
-    reads, chosen = steps.logs_to_read(from_logs, logs, work.source), (work.pipeline, from_scn, to_scn, tables or None)
-    here: dict[str, Any] = {"execute": work.execute, "report": work.report, "opens": work.opens}
+    steps.refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs, reason=run.reason)
+    reads, chosen = steps.logs_to_read(from_logs, logs, run.source), (run.pipeline, from_scn, to_scn, tables or None)
+    here: dict[str, Any] = {"execute": run.execute, "report": run.report, "opens": run.opens}
     if target == "live":
-        filled = steps.backfill_live(*chosen, **here, reason=work.reason, by=work.by, from_logs=reads, source=work.source)
+        filled = steps.backfill_live(*chosen, **here, reason=run.reason, by=run.by, from_logs=reads, source=run.source)
         return Outcome(filled, filled.lines, Verdict.DONE if filled.is_whole else Verdict.DIFFERS)
     if target == "copy":
         copied = steps.copy_tables(*chosen, **here)
         return Outcome(copied, copied.lines)
-    if work.apart or not work.execute:
-        prepared = steps.prepare_backfill(*chosen, not work.execute, schema, reads, work.report, work.source, target, folder)
+    if run.apart or not run.execute:
+        prepared = steps.prepare_backfill(*chosen, not run.execute, schema, reads, run.report, run.source, target, folder)
         return Outcome(prepared, tuple(prepared.plan.splitlines()), rest=prepared.batch)
     made = steps.run_backfill(
         *chosen, execute=True, schema=schema, from_logs=reads, target=target, folder=folder,
-        report=work.report, source=work.source,
+        report=run.report, source=run.source,
     )  # fmt: skip
     assert made.recorded is not None
     details, result = made.prepared.details, asdict(made.prepared) | asdict(made.recorded)

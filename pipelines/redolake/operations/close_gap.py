@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from redolake.operations.declared import AnyTables, Logs, Option, Outcome, Verdict, Work, operation
+from redolake.operations.declared import AnyTables, Logs, Option, Outcome, Verdict, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 InGap = Annotated[int | None, Option("An SCN in the declared gap. Default: the only one that tables lack.", "SCN")]
 
 
 @operation("close-gap", reason="Stored with the repair and in the Delta commits.", connects=True)
-def close_gap(work: Work, tables: AnyTables = (), scn: InGap = None, logs: Logs = ()) -> Outcome:
+def close_gap(run: Run, tables: AnyTables = (), scn: InGap = None, logs: Logs = ()) -> Outcome:
     """Close a declared gap from logs that were restored since: mine it, and read the rows again that it changes, AS OF each
     table's position.
 
@@ -19,8 +22,8 @@ def close_gap(work: Work, tables: AnyTables = (), scn: InGap = None, logs: Logs 
     from redolake import steps
 
     found = steps.close_gap(
-        work.pipeline, scn, tables or None, logs=logs, execute=work.execute, reason=work.reason, by=work.by,
-        source=work.source, report=work.report, opens=work.opens,
+        run.pipeline, scn, tables or None, logs=logs, execute=run.execute, reason=run.reason, by=run.by,
+        source=run.source, report=run.report, opens=run.opens,
     )  # fmt: skip
     stays = Verdict.DIFFERS if any(table.why_not for table in found.tables) else Verdict.DONE
     return Outcome(found, tuple(filter(None, found.lines)), Verdict.STOPPED if found.missing else stays)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 if TYPE_CHECKING:
     from redolake.config import Pipeline
-    from redolake.source import ConnectParams
 
 
 class Verdict(IntEnum):
@@ -88,24 +87,6 @@ OfKeys = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What an operation works with, and for whom. Without `execute` it changes nothing and says what it would do; `shown` is
-    then what identifies that (Outcome.shown), and an operation that is given it does nothing else. `opens` opens Spark where
-    the pipeline's own settings do not say how. Where the work goes on `apart`, in tasks of their own, an operation ends with
-    what is left for them (Outcome.rest)."""
-
-    pipeline: Pipeline
-    execute: bool
-    by: str
-    reason: str
-    report: Callable[[str], None]
-    source: ConnectParams | None = None
-    opens: Callable[[], Any] | None = None
-    shown: Any = None
-    apart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What an operation did, or would do: `result` for programs, `lines` for people. `shown` identifies what the lines are
     about, as plain JSON. `is_all` says that --execute would do nothing else."""
@@ -123,7 +104,7 @@ class Operation:
     """`command` are the words after `redolake`; `reason` says where the reason is stored, and is empty where none is asked for.
     One that `looks` changes nothing, so it has neither. One that is `at_once` loses nothing, and its command does it without
     `--execute`. One that is `final` cannot be undone; with a parameter's name, only where that is chosen. `connects` says
-    whether it asks the source, or with what is chosen it does. `record` ends what went on apart (Work.apart)."""
+    whether it asks the source, or with what is chosen it does. `record` ends what went on apart (Run.apart)."""
 
     command: str
     act: Callable[..., Outcome]
@@ -158,7 +139,7 @@ def operation(
     final: bool | str = False,
     record: Callable[[Pipeline, str], Outcome] | None = None,
 ) -> Callable[[Callable[..., Outcome]], Operation]:
-    """Return a decorator that makes an Operation of a function whose first argument is the Work."""
+    """Return a decorator that makes an Operation of a function whose first argument is the Run."""
 
     def declare(act: Callable[..., Outcome]) -> Operation:
         paragraphs = (getdoc(act) or "").split("\n\n")
@@ -169,6 +150,6 @@ def operation(
 
 
 def parameters_of(act: Callable[..., Outcome]) -> tuple[Parameter, ...]:
-    hints = get_type_hints(act, include_extras=True)
+    hints = get_type_hints(act, localns={"Run": object}, include_extras=True)  # what opens a Run is imported when one is needed
     found = list(signature(act).parameters.values())[1:]
     return tuple(Parameter(one.name, hints[one.name].__origin__, one.default, hints[one.name].__metadata__[0]) for one in found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from redolake.errors import ConfigurationError, Finding
-from redolake.operations.declared import Option, Outcome, Work, operation
+from redolake.operations.declared import Option, Outcome, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 Xid = Annotated[
     str | None, Option("As `tx list` shows it. Without it, the open ones are listed.", "Transaction", positional=True)
@@ -14,24 +17,24 @@ Container = Annotated[int | None, Option("Needed only if the xid is open in seve
 
 
 @operation("tx drop", reason="Stored with the decision.", final=True)
-def drop_transaction(work: Work, xid: Xid = None, container: Container = None) -> Outcome:
+def drop_transaction(run: Run, xid: Xid = None, container: Container = None) -> Outcome:
     """Never apply an open transaction, however it ends. Shows what that costs.
 
     If the transaction commits, its tables lack its changes until a snapshot reads them again.
     """
     from redolake import steps
 
-    if xid is None and work.execute:
+    if xid is None and run.execute:
         raise ConfigurationError([Finding("tx drop", "no transaction is named", "`redolake tx list` shows the open ones")])
     if xid is None:
-        listed = steps.list_transactions(work.pipeline)
+        listed = steps.list_transactions(run.pipeline)
         lines = tuple(map(str, listed.open))
         return Outcome(listed, (f"{len(lines)} open transactions", *lines))
-    cost = steps.look_up_transaction(work.pipeline, xid, container)
-    if not work.execute:
+    cost = steps.look_up_transaction(run.pipeline, xid, container)
+    if not run.execute:
         return Outcome(cost, cost.lines, shown=cost.start_scn)
     made = steps.drop_transaction(
-        work.pipeline, xid, cost.con_id, reason=work.reason, by=work.by,
-        start_scn=cost.start_scn if work.shown is None else work.shown,
+        run.pipeline, xid, cost.con_id, reason=run.reason, by=run.by,
+        start_scn=cost.start_scn if run.shown is None else run.shown,
     )  # fmt: skip
     return Outcome(made, (f"Transaction {xid} is dropped; the next batch leaves out its rows.",))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from redolake.operations.declared import Outcome, Table, Work, operation
+from typing import TYPE_CHECKING
+
+from redolake.operations.declared import Outcome, Table, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 
 @operation("fill-columns", reason="Stored with the decision.", connects=True)
-def fill_columns(work: Work, table: Table) -> Outcome:
+def fill_columns(run: Run, table: Table) -> Outcome:
     """Add the columns that a table lacks and pipelines.yml wants now, with their values, without a new snapshot: those that
     were left out, those that it computes, and those that it computes in another way.
 
@@ -16,7 +21,7 @@ def fill_columns(work: Work, table: Table) -> Outcome:
     from redolake import steps
 
     found = steps.fill_columns(
-        work.pipeline, table, execute=work.execute, reason=work.reason, by=work.by,
-        source=work.source, report=work.report, opens=work.opens,
+        run.pipeline, table, execute=run.execute, reason=run.reason, by=run.by,
+        source=run.source, report=run.report, opens=run.opens,
     )  # fmt: skip
     return Outcome(found, tuple(found.lines))

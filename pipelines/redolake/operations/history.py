@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from redolake.operations.declared import AnyTables, FromLogs, Logs, Moment, Option, Outcome, Table, Work, operation
+from redolake.operations.declared import AnyTables, FromLogs, Logs, Moment, Option, Outcome, Table, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 FIRST = Moment("first")
 Since = Annotated[
@@ -24,27 +27,27 @@ Since = Annotated[
     connects=lambda chosen: bool(chosen["from_logs"]),
     final=True,
 )
-def rebuild_history(work: Work, table: Table, from_scn: Since = FIRST, from_logs: FromLogs = False, logs: Logs = ()) -> Outcome:
+def rebuild_history(run: Run, table: Table, from_scn: Since = FIRST, from_logs: FromLogs = False, logs: Logs = ()) -> Outcome:
     """Rebuild a table's history from an older SCN on, from the redo that has landed or from archived logs.
 
     The live table stays as it is.
     """
     from redolake import steps
 
-    if work.execute:
-        steps.check_reason("rebuilding a history", work.reason)
+    if run.execute:
+        steps.check_reason("rebuilding a history", run.reason)
     found = steps.rebuild_history(
-        work.pipeline, table, from_scn, execute=work.execute, reason=work.reason, by=work.by,
-        from_logs=steps.logs_to_read(from_logs, logs, work.source), report=work.report, opens=work.opens,
+        run.pipeline, table, from_scn, execute=run.execute, reason=run.reason, by=run.by,
+        from_logs=steps.logs_to_read(from_logs, logs, run.source), report=run.report, opens=run.opens,
     )  # fmt: skip
     return Outcome(found, (str(found),))
 
 
 @operation("history prune", final=True)
-def prune_histories(work: Work, tables: AnyTables = ()) -> Outcome:
+def prune_histories(run: Run, tables: AnyTables = ()) -> Outcome:
     """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
     from redolake import steps
 
-    found = steps.prune_histories(work.pipeline, tables or None, execute=work.execute, report=work.report, opens=work.opens)
+    found = steps.prune_histories(run.pipeline, tables or None, execute=run.execute, report=run.report, opens=run.opens)
     lines = tuple(map(str, found)) or ("No history has begun.",)
     return Outcome({"tables": found}, lines, is_all=all(one.begins_at is None for one in found))

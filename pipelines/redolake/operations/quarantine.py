@@ -6,47 +6,48 @@ import json
 from typing import TYPE_CHECKING
 
 from redolake.errors import plain_lines
-from redolake.operations.declared import Keys, OfKeys, Outcome, Table, Verdict, Work, operation
+from redolake.operations.declared import Keys, OfKeys, Outcome, Table, Verdict, operation
 
 if TYPE_CHECKING:
+    from redolake.context import Run
     from redolake.steps.proof.quarantine import WorkedOff
 
 SHOWN = 200  # changes in a log, and in what a person approves
 
 
 @operation("quarantine retry", reason="Stored with the decision and in the Delta commit.", connects=True)
-def retry_quarantine(work: Work, table: Table, keys: OfKeys = ()) -> Outcome:
+def retry_quarantine(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Read the rows of the keys in quarantine again AS OF the table's SCN, and merge them. Keys that are right then leave the
     quarantine."""
     from redolake import steps
 
-    if not work.execute:
-        return look(work, table, keys)
+    if not run.execute:
+        return look(run, table, keys)
     made = steps.retry_quarantine(
-        work.pipeline, table, keys, reason=work.reason, by=work.by,
-        source=work.source, report=work.report, opens=work.opens,
+        run.pipeline, table, keys, reason=run.reason, by=run.by,
+        source=run.source, report=run.report, opens=run.opens,
     )  # fmt: skip
     return describe_end(made)
 
 
 @operation("quarantine drop", reason="Stored with the decision.", final=True)
-def drop_quarantined(work: Work, table: Table, keys: OfKeys = ()) -> Outcome:
+def drop_quarantined(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Never apply the changes of keys in quarantine. Their rows stay as they are, and `verify` lists them apart."""
     from redolake import steps
 
-    if not work.execute:
-        return look(work, table, keys)
-    meant = keys if work.shown is None else [json.loads(key) for key in work.shown]
+    if not run.execute:
+        return look(run, table, keys)
+    meant = keys if run.shown is None else [json.loads(key) for key in run.shown]
     return describe_end(
-        steps.drop_quarantined(work.pipeline, table, meant, reason=work.reason, by=work.by, opens=work.opens)
+        steps.drop_quarantined(run.pipeline, table, meant, reason=run.reason, by=run.by, opens=run.opens)
     )  # fmt: skip
 
 
-def look(work: Work, table: str, keys: Keys) -> Outcome:
+def look(run: Run, table: str, keys: Keys) -> Outcome:
     """Return the changes of the keys; `shown` are these keys."""
     from redolake import steps
 
-    found = steps.look_up_quarantined(work.pipeline, table, keys, opens=work.opens)
+    found = steps.look_up_quarantined(run.pipeline, table, keys, opens=run.opens)
     lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes[:SHOWN]]
     if more := len(found.changes) - SHOWN:
         lines += [f"and {more} more changes: `redolake quarantine list {table} --output json` has all"] if more > 0 else []

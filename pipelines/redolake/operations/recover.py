@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from redolake.errors import plain_lines
-from redolake.operations.declared import AnyTables, Option, Outcome, Verdict, Work, operation
+from redolake.operations.declared import AnyTables, Option, Outcome, Verdict, operation
 from redolake.values.utc import beside
 
 if TYPE_CHECKING:
+    from redolake.context import Run
     from redolake.records.shown_facts import Choice
     from redolake.steps.shared.status import DeclaredGapReport
 
@@ -41,7 +42,7 @@ def in_form(choice: Choice) -> str:
 
 
 @operation("recover", reason="Stored with the decision; gap and position need it.", connects=True, final="choice")
-def recover(work: Work, choice: How = None, tables: AnyTables = (), restored: Restored = False, scn: AtScn = None) -> Outcome:
+def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Restored = False, scn: AtScn = None) -> Outcome:
     """Show which redo is lost and what each way to continue costs; with a choice, carry it out.
 
     Redolake chooses nothing for you. What a gap declares is never read; let what has landed be applied first. With tables, a
@@ -52,20 +53,20 @@ def recover(work: Work, choice: How = None, tables: AnyTables = (), restored: Re
     check_choice(choice, restored, scn)
     if choice is None:
         inspect = steps.recheck_redo_loss if restored else steps.inspect_redo_loss
-        found = inspect(work.pipeline, work.source)
-        text = steps.recovery_text(found, in_form) if work.apart else steps.recovery_text(found)
+        found = inspect(run.pipeline, run.source)
+        text = steps.recovery_text(found, in_form) if run.apart else steps.recovery_text(found)
         return Outcome(found, tuple(text.splitlines()), Verdict.STOPPED if found.lost else Verdict.DONE, is_all=True)
-    if not work.execute:
-        found = steps.inspect_redo_loss(work.pipeline, work.source)
+    if not run.execute:
+        found = steps.inspect_redo_loss(run.pipeline, run.source)
         cost = steps.cost_of(found, choice)
         given = (("SCN", scn), ("tables", ", ".join(tables)))
         return Outcome(found, (*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)), shown=cost)
-    how = {"scn": scn, "reason": work.reason, "by": work.by, "approved": work.shown, "tables": tables}
-    if work.apart:
-        gap = steps.declare_gap(work.pipeline, choice, work.source, **how)
-        again = (list(tables) or steps.capturable_tables(work.pipeline)) if choice == "snapshot" else None
+    how = {"scn": scn, "reason": run.reason, "by": run.by, "approved": run.shown, "tables": tables}
+    if run.apart:
+        gap = steps.declare_gap(run.pipeline, choice, run.source, **how)
+        again = (list(tables) or steps.capturable_tables(run.pipeline)) if choice == "snapshot" else None
         return Outcome(gap, tuple(declared_lines(gap)), rest=again)
-    made = steps.recover_redo_loss(work.pipeline, choice, source=work.source, report=work.report, **how)
+    made = steps.recover_redo_loss(run.pipeline, choice, source=run.source, report=run.report, **how)
     read = (f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}{beside(t.at)}" for t in made.snapshots)
     return Outcome({**asdict(made.gap), "snapshots": made.snapshots}, plain_lines((*declared_lines(made.gap), *read)))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from redolake.errors import ConfigurationError, Finding
-from redolake.operations.declared import Option, Outcome, Verdict, Work, operation
+from redolake.operations.declared import Option, Outcome, Verdict, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 Window = Annotated[
     str, Option("The window's name, as `redolake windows --output json` and the page show it.", "Window", positional=True)
@@ -15,18 +18,18 @@ Discard = Annotated[bool, Option("Forget this window and all later ones, not app
 
 
 @operation("remine", connects=True, final="discard")
-def remine(work: Work, window: Window, replace: Replace = False, discard: Discard = False) -> Outcome:
+def remine(run: Run, window: Window, replace: Replace = False, discard: Discard = False) -> Outcome:
     """Mine a landed window again and compare the result with its manifest. Without replace or discard, nothing is changed."""
     from redolake import steps
 
     if replace and discard:
         raise ConfigurationError([Finding(f"remine {window}", "replace and discard exclude each other", "choose one")])
     if discard:
-        names = steps.discard_windows(work.pipeline, window, execute=work.execute)
-        what = "the next run mines it again" if work.execute else "would be forgotten"
+        names = steps.discard_windows(run.pipeline, window, execute=run.execute)
+        what = "the next run mines it again" if run.execute else "would be forgotten"
         return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names))
     found = steps.remine_window(
-        steps.Run(work.pipeline, work.source, report=work.report), window, in_place=replace and work.execute
+        steps.Run(run.pipeline, run.source, report=run.report), window, in_place=replace and run.execute
     )
     if not found.equal:
         text = f"They differ in: {', '.join(found.differs)}. Nothing was replaced."

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from redolake.operations.declared import OfKeys, Outcome, Table, Verdict, Work, operation
+from typing import TYPE_CHECKING
+
+from redolake.operations.declared import OfKeys, Outcome, Table, Verdict, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 
 @operation("repair", reason="Stored with the repair and in the Delta commit.", connects=True)
-def repair(work: Work, table: Table, keys: OfKeys = ()) -> Outcome:
+def repair(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Read rows that differ again AS OF the table's SCN, merge them in one commit, and compare them once more: those that the
     last comparison found, or those of the keys.
 
@@ -15,11 +20,11 @@ def repair(work: Work, table: Table, keys: OfKeys = ()) -> Outcome:
     """
     from redolake import steps
 
-    if not work.execute:
-        found = steps.look_up_rows(work.pipeline, table, keys)
+    if not run.execute:
+        found = steps.look_up_rows(run.pipeline, table, keys)
         return Outcome(found, (str(found),))
     made = steps.repair_table(
-        work.pipeline, table, keys=keys, reason=work.reason, by=work.by,
-        source=work.source, report=work.report, opens=work.opens,
+        run.pipeline, table, keys=keys, reason=run.reason, by=run.by,
+        source=run.source, report=run.report, opens=run.opens,
     )  # fmt: skip
     return Outcome(made.without_samples, made.lines, Verdict.DONE if made.equal else Verdict.DIFFERS)

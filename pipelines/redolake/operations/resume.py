@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from redolake.errors import plain_lines
-from redolake.operations.declared import Option, Outcome, Tables, Work, operation
+from redolake.operations.declared import Option, Outcome, Tables, operation
+
+if TYPE_CHECKING:
+    from redolake.context import Run
 
 Ddl = Annotated[
     str | None,
@@ -30,7 +33,7 @@ NewHistory = Annotated[bool, Option("Let the tables' histories, which are gone, 
     at_once=True,
     final="ddl",
 )
-def resume(work: Work, tables: Tables, ddl: Ddl = None, new_history: NewHistory = False) -> Outcome:
+def resume(run: Run, tables: Tables, ddl: Ddl = None, new_history: NewHistory = False) -> Outcome:
     """Release held tables; the next run continues each from its own position.
 
     A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported
@@ -38,18 +41,18 @@ def resume(work: Work, tables: Tables, ddl: Ddl = None, new_history: NewHistory 
     """
     from redolake import steps
 
-    if not work.execute:
-        found = steps.look_up_held(work.pipeline, tables, ddl)
+    if not run.execute:
+        found = steps.look_up_held(run.pipeline, tables, ddl)
         lines = plain_lines(f"{one.table}: {one.text}" for one in found)
         return Outcome(found, lines, shown={one.table: one.address for one in found})
     if ddl:
-        shown = work.shown or {}
+        shown = run.shown or {}
         resumed = tuple(
             steps.approve_ddl(
-                work.pipeline, table, ddl, reason=work.reason, by=work.by, address=shown.get(table)
+                run.pipeline, table, ddl, reason=run.reason, by=run.by, address=shown.get(table)
             ).table
             for table in tables
         )  # fmt: skip
     else:
-        resumed = steps.resume_tables(work.pipeline, tables, by=work.by, reason=work.reason, new_history=new_history)
+        resumed = steps.resume_tables(run.pipeline, tables, by=run.by, reason=run.reason, new_history=new_history)
     return Outcome({"resumed": resumed}, tuple(f"{table}: continues with the next run" for table in resumed))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redolake.errors import plain_lines
-from redolake.operations.declared import AnyTables, Outcome, Verdict, Work, operation
+from redolake.operations.declared import AnyTables, Outcome, Verdict, operation
 
 if TYPE_CHECKING:
     from redolake.config import Pipeline
+    from redolake.context import Run
     from redolake.records.maintenance import MaintenanceResult
 
 
 @operation("prune", final=True)
-def prune(work: Work) -> Outcome:
+def prune(run: Run) -> Outcome:
     """Remove what is older than `keep` says and nothing needs any more; name what stays, and why.
 
     What an open transaction, a held table or another promise still needs stays. Without `keep`, only files of killed attempts
@@ -21,7 +22,7 @@ def prune(work: Work) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.prune_pipeline(work.pipeline, execute=work.execute, by=work.by, report=work.report)
+    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, report=run.report)
     return Outcome(found, plain_lines(steps.describe_pruned(found)), is_all=not found.kinds)
 
 
@@ -33,17 +34,17 @@ def record(pipeline: Pipeline, batch: str) -> Outcome:
 
 
 @operation("optimize", record=record)
-def optimize(work: Work, tables: AnyTables = ()) -> Outcome:
+def optimize(run: Run, tables: AnyTables = ()) -> Outcome:
     """Rewrite Delta tables with many small files (OPTIMIZE), and remove what `keep.delta_history` need not keep (VACUUM)."""
     from redolake import steps
 
-    if not work.execute:
-        found = steps.look_up_maintenance(work.pipeline, tables)
+    if not run.execute:
+        found = steps.look_up_maintenance(run.pipeline, tables)
         return Outcome({"tables": found}, found or (NO_CONTENTS,), is_all=not found)
-    if work.apart:
-        prepared = steps.prepare_maintenance(work.pipeline, tables)
+    if run.apart:
+        prepared = steps.prepare_maintenance(run.pipeline, tables)
         return Outcome(prepared, prepared.tables or (NO_CONTENTS,), rest=prepared.batch)
-    return describe(steps.run_maintenance(work.pipeline, tables, report=work.report))
+    return describe(steps.run_maintenance(run.pipeline, tables, report=run.report))
 
 
 NO_CONTENTS = "No table has contents."

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from redolake.errors import ConfigurationError, Finding, plain_lines
-from redolake.operations.declared import AnyTables, Option, Outcome, Verdict, Work, operation
+from redolake.operations.declared import AnyTables, Option, Outcome, Verdict, operation
 from redolake.values.amounts import size
 from redolake.values.null_rule import nulled_text
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
     from redolake.apply.verify.comparison import Difference
+    from redolake.context import Run
     from redolake.records.proofs import TableProof
     from redolake.steps.proof.verify import Verification
 
@@ -37,7 +38,7 @@ ShowValues = Annotated[bool, Option("Show the values that differ; default: only 
 
 @operation("verify", looks=True, connects=lambda chosen: not chosen["history"])
 def verify(
-    work: Work,
+    run: Run,
     tables: AnyTables = (),
     method: Method = "auto",
     sample: Sample = None,
@@ -52,7 +53,7 @@ def verify(
     from redolake import steps
 
     if history:
-        proofs = steps.list_proofs(work.pipeline, tables or None)
+        proofs = steps.list_proofs(run.pipeline, tables or None)
         return Outcome(proofs, plain_lines(map(proof_line, proofs)) or ("No table was compared yet.",))
     share = None if sample is None else parse_share(sample)
     if due and (tables or share is not None):
@@ -60,7 +61,7 @@ def verify(
     if share is not None and method == "rows":
         refuse("sample", "is of buckets, and the method is rows")
     found = steps.verify_tables(
-        work.pipeline, tables or None, work.source, report=work.report, opens=work.opens, method=method, sample=share, due=due
+        run.pipeline, tables or None, run.source, report=run.report, opens=run.opens, method=method, sample=share, due=due
     )
     found = found if show_values else without_values(found)
     return Outcome(found, plain_lines(lines_of(found)), verdict_of(found))

@@ -14,6 +14,7 @@ import yaml
 
 from redolake import steps
 from redolake.config import Pipeline, load_configuration
+from redolake.context import Run
 from tests.fixtures.airflow import airflow_db, configure, open_server, write_dags
 from tests.fixtures.browser import STANDSTILL, open_browser
 from tests.fixtures.shop import open_shop
@@ -60,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator
         for name, one in files.items():
             one.write_text(yaml.safe_dump({"pipelines": {name: body[name]}}))
         pipelines = dict(load_configuration(file).pipelines)
-        steps.begin_snapshot(pipelines["e2e"], source.params)
+        steps.begin_snapshot(Run(pipelines["e2e"], source.params))
         write_dags()
         with open_server(patch, folder / "log") as url:
             yield Site(url, pipelines, files)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from redolake.apply.context import ApplyContext
 from redolake.apply.delta.commit import options_of
 from redolake.apply.delta.table import DeltaTable
+from redolake.apply.lake_tables import open_history, open_table
+from redolake.apply.owner import Owner
+from redolake.apply.quarantine.log import add_events, copy_events, open_events
 from redolake.apply.table_log import VersionToRead
-from redolake.apply.target import Tag
+from redolake.apply.target import Tag, Terms
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.repair import RepairTask, hash_keys, repair
-from redolake.errors import FolderTaken, RedolakeError, Transient
+from redolake.errors import FolderTaken, LakeMissing, RedolakeError, Transient
 from redolake.job.as_of import make_copy
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_filling, run_snapshot
@@ -30,7 +35,9 @@ from redolake.job.swap import swap_rows
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import TableTask
 from redolake.records.loads import SnapshotSpec, SnapshotTask
+from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.canonical import HashPlan
+from redolake.values.scn import Scn, ScnRange
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, update
 from tests.integration.spark.specs import ID, TABLE, V, batch_spec, contents, loaded, snapshot_spec, task, version
@@ -49,6 +56,7 @@ class Given:
     folder: Path
     mine: TableTask
     older: Path  # the table's folder at an earlier position
+    target: str  # what is written
 
     @property
     def lake(self) -> Path:
@@ -111,26 +119,85 @@ def filled(given: Given, may_commit: Callable[[], None]) -> Any:
     return run_filling(given.spark, spec, may_commit)
 
 
-WAYS = {one.__name__: one for one in (batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled)}
-BEFORE = {"load": 2, "batch_with_history": 1}  # which question is the one right before the commit, if not the first
+def rebuilt(given: Given, may_commit: Callable[[], None]) -> Any:
+    """Add a history that was made elsewhere to that of the table."""
+    context = ApplyContext(given.spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION, may_commit)
+    context = replace(context, check_lake=partial(require, given.lake))
+    made, own = (open_history(given.spark, path, given.mine.app_id) for path in (str(given.folder / "made"), given.target))
+    return own.add(context, open_table(given.spark, given.mine.target, given.mine.app_id), given.mine, made)
+
+
+def copied_events(given: Given, may_commit: Callable[[], None]) -> Any:
+    """Copy the events of a quarantine, where an attempt before has left a copy already."""
+    terms = Terms(TABLE, Owner.of(given.mine.app_id), may_commit, partial(require, given.lake))
+    return copy_events(open_events(given.spark, given.target, TABLE), terms, str(given.folder / "events"), "", AT, 2)
+
+
+def maintained(given: Given, may_commit: Callable[[], None]) -> Any:
+    spec = MaintenanceSpec("p", "t", (), "manifest", 1, 1 << 30, 5.0, history_hours=48)
+    terms = Terms(TABLE, Owner.of(given.mine.app_id), may_commit, partial(require, given.lake), any_rows=True)
+    table = open_table(given.spark, given.mine.target, given.mine.app_id)
+    return table.maintain(spec, MaintenanceTask(TABLE, given.mine.target), terms)
+
+
+def require(lake: Path) -> None:
+    if not lake.exists():
+        raise LakeMissing("the lake is gone", cure="mount it")
+
+
+def with_history(given: Given) -> None:
+    """Let the table have a history at two positions, and another folder the same one."""
+    history, older = Path(given.target), given.folder / "older-history"
+    mine = replace(given.mine, history=str(history))
+    for first, name in ((AT + 1, "h"), (AT + 3, "i")):
+        window = land(given.folder / name, first, first + 2, committed(0, first, (3, update(2, "v2", f"at {first}"))))
+        assert run_batch(given.spark, batch_spec(given.folder / name, [window], [mine])).tables[0].error is None
+        if not older.exists():
+            shutil.copytree(history, older)
+    shutil.copytree(history, given.folder / "made")
+
+
+def with_events(given: Given) -> None:
+    """Let there be two events of a quarantine, and a copy of the first."""
+    event = {"table_name": "SHOP.T", "load": "", "position": 5, "event": "listed", "key": "1"}
+    events = open_events(given.spark, str(given.folder / "events"), TABLE)
+    add_events(events, Terms(TABLE, None), [event], {})
+    shutil.copytree(events.path, given.folder / "older-events")
+    add_events(events, Terms(TABLE, None), [{**event, "key": "2"}], {})
+    shutil.copytree(events.path, given.target)
+
+
+WAYS = {
+    one.__name__: one
+    for one in (
+        batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled, rebuilt, copied_events, maintained
+    )
+}  # fmt: skip
+BEFORE = {"load": 2, "batch_with_history": 1, "rebuilt": 3}  # which question comes right before the commit, if not the first
+# What is written there is not the table: its folder in the lake, an older copy of it, and how it comes to be.
+BESIDE = {
+    "rebuilt": ("_history", "older-history", with_history),
+    "copied_events": ("_copied", "older-events", with_events),
+}
 
 
 # --- Who comes in between -------------------------------------------------------------------------------------------------
 
 
 def another_owner(given: Given) -> None:
-    given.spark.sql(f"ALTER TABLE delta.`{given.mine.target}` SET TBLPROPERTIES ('redolake.pipeline' = 'other')")
+    given.spark.sql(f"ALTER TABLE delta.`{given.target}` SET TBLPROPERTIES ('redolake.pipeline' = 'other')")
 
 
 def our_own_late_commit(given: Given) -> None:
-    table = DeltaTable(given.spark, given.mine.target, given.mine.app_id)
+    table = DeltaTable(given.spark, given.target, given.mine.app_id)
     values = {"ID": F.lit(7), "V": F.lit("late"), "_commit_scn": F.lit(12)}
-    rows = given.spark.range(1).select(*(values[f.name].cast(f.dataType).alias(f.name) for f in table.schema.fields))
+    fields = ((values.get(f.name, F.lit(None)).cast(f.dataType), f.name) for f in table.schema.fields)
+    rows = given.spark.range(1).select(*(value.alias(name) for value, name in fields))
     rows.write.format("delta").mode("append").options(**options_of(Tag(table.app_id, 15, {}))).save(table.path)
 
 
 def somebodys_delete(given: Given) -> None:
-    given.spark.sql(f"DELETE FROM delta.`{given.mine.target}` WHERE ID = 3")
+    given.spark.sql(f"DELETE FROM delta.`{given.target}`")
 
 
 def a_lost_lease(given: Given) -> None:
@@ -142,13 +209,14 @@ def a_lake_that_has_gone(given: Given) -> None:
 
 
 def an_older_copy(given: Given) -> None:
-    shutil.rmtree(given.mine.target)
-    shutil.copytree(given.older, given.mine.target)
+    shutil.rmtree(given.target)
+    shutil.copytree(given.older, given.target)
 
 
 THEM = (another_owner, our_own_late_commit, somebodys_delete, a_lost_lease, a_lake_that_has_gone, an_older_copy)
-# A load replaces what others have written.
-CASES = [(way, they) for they in THEM for way in WAYS if (way, they) != ("load", somebodys_delete)]
+# A load replaces what others have written, and maintenance changes no row.
+MAY = {("load", somebodys_delete), ("maintained", somebodys_delete)}
+CASES = [(way, they) for they in THEM for way in WAYS if (way, they) not in MAY]
 
 
 def files_of(lake: Path) -> list[str]:
@@ -164,7 +232,11 @@ def test_a_table_is_not_written_when_somebody_comes_in_between(
     shutil.copytree(mine.target, tmp_path / "older")
     first = land(tmp_path / "first", 6, AT + 1, committed(90, 7, (3, update(4, "v4", "V4"))))  # fmt: skip
     assert run_batch(spark, batch_spec(tmp_path / "0", [first], [mine])).tables[0].error is None
-    given, asked = Given(spark, tmp_path, mine, tmp_path / "older"), 0
+    given, asked = Given(spark, tmp_path, mine, tmp_path / "older", mine.target), 0
+    if way in BESIDE:
+        name, older, begin = BESIDE[way]
+        given = replace(given, older=tmp_path / older, target=str(given.lake / name))
+        begin(given)
     left: list[str] = []
 
     def may_commit() -> None:
@@ -175,7 +247,7 @@ def test_a_table_is_not_written_when_somebody_comes_in_between(
                 they(given)
             finally:
                 left[:] = files_of(given.lake)
-        elif asked > 1 and they is a_lost_lease:
+        elif asked > BEFORE.get(way, 1) and they is a_lost_lease:
             they(given)
 
     try:
@@ -199,3 +271,20 @@ def test_a_copy_is_not_made_in_the_folder_of_another_table(spark, tmp_path: Path
         make_copy(spark, one, {"copy": True}, is_whole=True)
 
     assert contents(other) == {1: "v1"}
+
+
+def test_who_comes_between_two_commits_of_ddl_is_found_after_the_second(spark, tmp_path: Path) -> None:
+    """The second begins with what the first has read after itself."""
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, rows=ROWS)
+    given, asked = Given(spark, tmp_path, mine, tmp_path, mine.target), 0
+
+    def may_commit() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            somebodys_delete(given)
+
+    done = batch_with_ddl(given, may_commit)
+
+    assert (asked >= 3, done.error["code"]) == (True, "TableSetBack")

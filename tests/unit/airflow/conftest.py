@@ -69,8 +69,9 @@ def settings(tmp_path):
 class TaskRun:
     """Stands for the Run of a task: it opens nothing."""
 
-    def __init__(self, pipeline, source=None, spark=None, **_):
+    def __init__(self, pipeline, source=None, spark=None, **others):
         self.pipeline, self.source, self.spark = pipeline, source, spark
+        self.__dict__.update(others)
 
     def __enter__(self):
         return self

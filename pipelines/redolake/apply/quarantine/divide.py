@@ -19,10 +19,10 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.landed.check_changes import check_finding
 from redolake.apply.landed.findings import TROUBLE
 from redolake.apply.landed.key_texts import is_among, key_of_change, without_keys
-from redolake.apply.quarantine.log import Events, read_events, replace_events, version_of
+from redolake.apply.quarantine.log import open_events, read_events, replace_events, version_of
 from redolake.apply.spark.probes import Plan, Probe
 from redolake.apply.spark.text import to_text
-from redolake.apply.target import Tag, Target, TargetColumn
+from redolake.apply.target import Tag, Target, TargetColumn, Terms
 from redolake.errors import QuarantineInTheWay
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
@@ -294,8 +294,8 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
     # A copy is written under no lease: its later batches would have a version that Delta skips.
     app = "" if context.lease is None else f"{task.app_id}/quarantine"
     tag = Tag(app, version_of(context.lease, step), metadata)
-    events = Events(context.spark, task.quarantine.path, task.table, context.may_commit)
-    replace_events(events, taken.rows, table.load, commit_range.start, tag)
+    there = open_events(context.spark, task.quarantine.path, task.table, app)
+    replace_events(there, Terms.of(context, task), taken.rows, table.load, commit_range.start, tag)
 
 
 def check_key_texts(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange) -> None:

@@ -8,12 +8,11 @@ them in the commit that adds its own rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.context import MayCommit, allow
 from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.table_log import Damage
 from redolake.apply.target import Tag, Target, Terms
@@ -76,44 +75,31 @@ def keys_of(key: str, other: str | None) -> tuple[str, ...]:
     return (key,) if other is None else (key, other)
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
-    """The events of a table, to write."""
-
-    spark: SparkSession
-    path: str
-    table: TableId
-    may_commit: MayCommit = allow
-
-    @property
-    def terms(self) -> Terms:
-        return Terms(self.table, None, self.may_commit, any_rows=True)
-
-    def at(self, tag: Tag) -> Target:
-        return open_table(self.spark, self.path, tag.app_id, damage_in(self.table, self.path))
+def open_events(spark: SparkSession, path: str, table: TableId, app_id: str = "") -> Target:
+    """Return the quarantine of a table, to write there."""
+    return open_table(spark, path, app_id, damage_in(table, path))
 
 
-def write(events: Events, there: Target, tag: Tag, point: str, rows: Rows, where: str | None = None) -> None:
+def write(there: Target, terms: Terms, tag: Tag, point: str, rows: Rows, where: str | None = None) -> None:
     """Append rows, in place of those of a predicate where one is given."""
-    frame = events.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    with there.commit(events.terms, tag, point) as writer:
+    frame = there.spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    with there.commit(replace(terms, any_rows=True), tag, point) as writer:
         if where is None or there.log is None:
             writer.append(frame, new_columns=True)
         else:
             writer.replace(frame, where, new_columns=True)
 
 
-def replace_events(events: Events, rows: Rows, load: str, start: int, tag: Tag) -> None:
+def replace_events(there: Target, terms: Terms, rows: Rows, load: str, start: int, tag: Tag) -> None:
     """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
     then."""
-    quoted, spark, path = load.replace("'", ""), events.spark, events.path
-    there = events.at(tag)
+    quoted = load.replace("'", "")
     if rows or there.log is not None:
-        write(events, there, tag, "quarantine", rows, f"load = '{quoted}' AND position >= {start}")
+        write(there, terms, tag, "quarantine", rows, f"load = '{quoted}' AND position >= {start}")
     wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
-    if is_there(path, events.table) and tail(spark, path, load, start) != wanted:
+    if is_there(there.path, terms.table) and tail(there.spark, there.path, load, start) != wanted:
         raise Transient(
-            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=events.table
+            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=terms.table
         )
 
 
@@ -122,21 +108,18 @@ def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[st
     return sorted((row["event"], row["key"]) for row in rows.collect())
 
 
-def add_events(events: Events, rows: Rows, metadata: Mapping[str, object]) -> None:
+def add_events(there: Target, terms: Terms, rows: Rows, metadata: Mapping[str, object]) -> None:
     """Commit what people have decided, behind all that counts already."""
-    tag = Tag("", 0, metadata)
-    write(events, events.at(tag), tag, "quarantine decision", rows)
+    write(there, terms, Tag("", 0, metadata), "quarantine decision", rows)
 
 
-def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int, table: TableId) -> None:
-    """Make a quarantine at `to` with the events of a load that count in a version of its table. What a killed attempt has left
-    there is replaced."""
-    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
+def copy_events(there: Target, terms: Terms, path: str, load: str, scn: int, version: int) -> None:
+    """Make the quarantine `there` of the events at `path` of a load that count in a version of its table. What a killed attempt
+    has left there is replaced; raise Transient for what another one writes meanwhile."""
+    rows = events_frame(there.spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
     kept = [row.asDict() for row in rows if is_in_version(event_in(row), scn, version)]
-    events, tag = Events(spark, to, table), Tag("", 0, {"copy": True})
-    there = events.at(tag)
     if kept or there.log is not None:
-        write(events, there, tag, "quarantine copied", kept, "true")
+        write(there, replace(terms, exact=True), Tag("", 0, {"copy": True}), "quarantine copied", kept, "true")
 
 
 def version_of(lease: int | None, step: int) -> int:
