@@ -154,31 +154,33 @@ def test_flashback_to_an_scn_is_refused_as_oracle_does(shop: Shop) -> None:
 # --- Rows that a statement passes over
 
 PASSED_OVER = {
-    "a duplicate key": "INSERT INTO t SELECT id + 1, n, 'more' FROM t",
-    "a key in use": "INSERT INTO t VALUES (3, 3, 'x')",
-    "a value that is too long": "INSERT INTO t SELECT id + 10, n, a || n || 'long' || id FROM t",
-    "a check": "UPDATE t SET n = n * 400, a = 'upd'",
-    "a child row": "DELETE FROM t",
-    "MERGE": (
-        "MERGE INTO t USING (SELECT id + 2 AS id, id * 900 AS n FROM t) s ON (t.id = s.id) "
+    "at": "INSERT INTO {t} SELECT id + 1, n, 'more' FROM {t}",  # a duplicate key
+    "bt": "INSERT INTO {t} VALUES (3, 3, 'x')",  # a key in use
+    "ct": "INSERT INTO {t} SELECT id + 10, n, a || n || 'long' || id FROM {t}",  # a value that is too long
+    "dt": "UPDATE {t} SET n = n * 400, a = 'upd'",  # a check
+    "et": "DELETE FROM {t}",  # a child row
+    "ft": (
+        "MERGE INTO {t} t USING (SELECT id + 2 AS id, id * 900 AS n FROM {t}) s ON (t.id = s.id) "
         "WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'made')"
     ),
 }
 
 
-@pytest.mark.parametrize("statement", PASSED_OVER.values(), ids=PASSED_OVER)
-def test_rows_whose_errors_are_logged_are_undone_in_the_redo(shop: Shop, lake: PlainLake, statement: str) -> None:
-    create(shop, "t")
-    shop.run_sql("CREATE TABLE child (id NUMBER(9) REFERENCES t)", "INSERT INTO child VALUES (2)")
-    shop.run_sql("BEGIN DBMS_ERRLOG.CREATE_ERROR_LOG('T'); END;")
+def test_rows_whose_errors_are_logged_are_undone_in_the_redo(shop: Shop, lake: PlainLake) -> None:
+    for name in PASSED_OVER:
+        create(shop, name)
+        shop.run_sql(f"CREATE TABLE child_of_{name[0]} (id NUMBER(9) REFERENCES {name})")
+        shop.run_sql(f"INSERT INTO child_of_{name[0]} VALUES (2)", f"BEGIN DBMS_ERRLOG.CREATE_ERROR_LOG('{name}'); END;")
     pipeline = loaded(shop, (OF_T,), new_tables="capture")
-    shop.run_sql(f"{statement} LOG ERRORS INTO err$_t ('night ' || 7) REJECT LIMIT UNLIMITED")
+    for name, statement in PASSED_OVER.items():
+        shop.run_sql(f"{statement.format(t=name)} LOG ERRORS INTO err$_{name} ('night ' || 7) REJECT LIMIT UNLIMITED")
     caught_up(shop, pipeline, NO_SPARK)
 
-    logged = fetched(shop, "SELECT ora_err_number$, ora_err_tag$, ora_err_optyp$, id FROM err$_t")
-    assert logged
-    assert {(tag, kind) for _, tag, kind, _ in logged} == {("night 7", statement[0])} or statement.startswith("MERGE")
-    assert is_equal(shop, lake, pipeline, "t")
+    for name, statement in PASSED_OVER.items():
+        logged = fetched(shop, f"SELECT ora_err_tag$, ora_err_optyp$, id FROM err$_{name}")
+        assert logged, name
+        assert {(tag, kind) for tag, kind, _ in logged} == {("night 7", statement[0])} or statement.startswith("MERGE")
+    assert is_equal(shop, lake, pipeline, *PASSED_OVER)
 
 
 def test_errors_beyond_the_limit_take_the_statement_back_and_stay_logged(shop: Shop, lake: PlainLake) -> None:
@@ -328,11 +330,10 @@ def test_an_immutable_table_is_captured_without_the_columns_of_oracle(shop: Shop
 # --- Blockchain tables
 
 CHAINED = f'{IMMUTABLE} HASHING USING "SHA2_512" VERSION "v1"'
-CHAINS = {reading: {"chained_rows": reading} for reading in ("update", "insert", "unsupported")}
+CHAINS = [{"chained_rows": reading} for reading in ("update", "insert", "unsupported")]
 
 
-@pytest.mark.parametrize("shop", CHAINS.values(), ids=CHAINS, indirect=True)
-@pytest.mark.parametrize("key", [None, "rowid"])
+@pytest.mark.parametrize(("shop", "key"), [*((one, None) for one in CHAINS), ({}, "rowid")], indirect=["shop"])
 def test_rows_of_a_blockchain_table_arrive_without_their_chain(shop: Shop, key: str | None) -> None:
     lake = PlainLake(replays=key is None)
     with lake.in_place_of_spark():

@@ -60,7 +60,7 @@ def write_note(dag_run: Any) -> None:
     query = select(XComModel).where(
         XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == NOTE
     )
-    found = session.scalars(query).first()
-    text = None if found is None else XComModel.deserialize_value(found)
-    if isinstance(text, str):  # anything else would fail each flush of the scheduler's session
-        dag_run.note = text[:LONGEST]
+    found = session.scalars(query.order_by(XComModel.timestamp.desc()))  # what the last task has left comes first
+    texts = [text for text in map(XComModel.deserialize_value, found) if isinstance(text, str)]
+    if texts:  # anything else would fail each flush of the scheduler's session
+        dag_run.note = "\n".join(texts)[:LONGEST]

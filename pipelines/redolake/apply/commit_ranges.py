@@ -142,8 +142,7 @@ def _require_ends(task: TableTask, read: Mapping[int, WholeFile], stop: int) -> 
 
 def _version_at(task: TableTask, scn: int, end: int) -> TableVersion:
     """Raise SchemaConflict when columns change between the SCN and the range's end without a followed DDL."""
-    older = [version for version in task.course.versions if version.from_scn <= scn]
-    version = older[-1] if older else task.course.versions[0]
+    version = task.course.valid_at(scn)
     for later in task.course.versions:
         if version.from_scn < later.from_scn < end and {c.id for c in later.columns} != {c.id for c in version.columns}:
             raise SchemaConflict(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from redolake.apply.context import ApplyContext, MayCommit, allow
 from redolake.apply.schema import target_schema
 from redolake.apply.target import Tag, Target, Terms
@@ -33,10 +31,6 @@ def create_shadow(context: ApplyContext, table: Target, task: TableTask) -> None
     """Create the empty shadow table that the task asks for, unless it is there, under the version of its first SCN."""
     if task.shadow_from is None or table.log is not None:
         return
-    version = valid_from(task.course.versions, task.shadow_from)
+    version = task.course.valid_at(task.shadow_from)
     tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
     create_table(table, version, task.course.rules, context.translation, tag, task.options, context.may_commit)
-
-
-def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:
-    return ([version for version in versions if version.from_scn <= scn] or list(versions[:1]))[-1]

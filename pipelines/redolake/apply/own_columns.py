@@ -1,37 +1,15 @@
-"""Redolake's columns in a table: where a row's last change comes from, and whether it deleted the row."""
+"""The values of Redolake's columns in a table (values/own_columns.py)."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from redolake.values.redo import Operation
+from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.target_options import DELETED, TargetOptions
 
-
-@dataclass(frozen=True, slots=True)
-class OwnColumn:
-    """`changed` is SQL over a net change, `loaded` over a row of a snapshot with its `scn`; `needs` are columns of a change."""
-
-    type: str
-    changed: str
-    loaded: str = "NULL"
-    needs: tuple[str, ...] = ()
-
-
-OPERATION = f"CASE WHEN op = 'D' THEN 'delete' WHEN operation_code = {Operation.INSERT:d} THEN 'insert' ELSE 'update' END"
-OWN_COLUMNS = {
-    "_commit_scn": OwnColumn("bigint", "commit_scn", "{scn}"),
-    "_commit_time": OwnColumn("timestamp_ntz", "commit_at", needs=("commit_at",)),
-    "_op": OwnColumn("string", OPERATION, "'load'"),
-    "_xid": OwnColumn("string", "xid", needs=("xid",)),
-    "_redo_thread": OwnColumn("int", "commit_thread"),
-    DELETED: OwnColumn("boolean", "op = 'D'", "false"),
-}
 TYPES: dict[str, T.DataType] = {
     "bigint": T.LongType(),
     "timestamp_ntz": T.TimestampNTZType(),

@@ -28,7 +28,6 @@ from redolake.source.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
     from redolake.steps.plan_edit import EditPlan
-    from redolake.steps.setup.migrate import LedgerMigration
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:
@@ -76,40 +75,6 @@ def validate(
         if not any(finding.severity == "error" for finding in findings):
             findings += steps.find_shared(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
-
-
-def migrate(
-    check: Annotated[bool, typer.Option("--check", help="Only list the migrations; exit with 3 if there are any.")] = False,
-    pipeline: PipelineOption = None,
-    config: ConfigOption = None,
-    output: OutputOption = Output.table,
-) -> None:
-    """Bring the ledger's tables to the version of this Redolake, once nothing writes. The next run does the same.
-
-    Pipelines that share the ledger's database are migrated together. A process that is killed leaves the tables as they were.
-    """
-    from redolake import steps
-
-    with chosen_pipeline(output, pipeline, config) as selected:
-        found = steps.migrate_ledger(selected, check=check)
-        show(output, found, lambda: migration_text(found))
-        if found.is_due:
-            raise typer.Exit(Verdict.DIFFERS)
-
-
-def migration_text(found: LedgerMigration) -> Text:
-    if found.from_version is None:
-        return Text(f"There is no ledger yet: the first run makes it, in version {found.to_version} ({found.ledger})")
-    if not found.migrations:
-        return Text(f"The ledger has version {found.to_version}, which this Redolake needs ({found.ledger})")
-    verb = "was migrated" if found.done else "is to be migrated"
-    text = Text(f"The ledger {verb} from version {found.from_version} to {found.to_version} ({found.ledger})\n")
-    for line in found.migrations:
-        text.append(f"  {line.version} {line.what}\n")
-    if not found.done:
-        text.append("  do this: `redolake migrate`, once nothing writes\n", style="dim")
-    text.rstrip()
-    return text
 
 
 def doctor(
@@ -250,4 +215,4 @@ def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None
 
 EFFECT_STYLES = {"held": "red", "joins": "green"}
 
-COMMANDS = (validate, migrate, plan, doctor, setup_sql, olr_config)
+COMMANDS = (validate, plan, doctor, setup_sql, olr_config)

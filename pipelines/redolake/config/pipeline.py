@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -185,15 +186,9 @@ class Pipeline(PipelineSettings):
         own = self.table(table)
         feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
         properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
-        return TargetOptions(
-            readers=own.readers or self.readers,
-            column_names=own.column_names or self.column_names,
-            metadata_columns=self.metadata_columns if own.metadata_columns is None else own.metadata_columns,
-            deletes=own.deletes or self.deletes,
-            properties=tuple(properties.items()),
-            cluster_by=own.cluster_by,
-            partition_by=own.partition_by,
-        )
+        names = [option.name for option in fields(TargetOptions)]
+        chosen = {name: getattr(self if getattr(own, name) is None else own, name) for name in names}
+        return TargetOptions(**{**chosen, "properties": tuple(properties.items())})
 
     def shape(self, table: TableId) -> TableSettings:
         """Return the table's settings; `rename`, `add` and `mask` completed by the pipeline's."""

@@ -24,7 +24,7 @@ from redolake.host.filesystem import CREATES_ONCE, protocol_of
 from redolake.host.paths import unfit_place
 from redolake.values.history import HistoryKind
 from redolake.values.table import LargeObjects, TableId
-from redolake.values.target_options import Deletes, MetadataName, Names, Readers
+from redolake.values.target_options import DEFAULT, Deletes, MetadataName, Names, Readers
 
 
 class PipelineSettings(ShapeSettings):
@@ -76,7 +76,7 @@ class PipelineSettings(ShapeSettings):
         "VARRAY)",
     )
     readers: Readers = Field(
-        "spark",
+        DEFAULT.readers,
         description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
         "table, column mapping for a renamed or dropped column, type widening for a wider type); `any`: none of these, so "
         "that delta-rs, Polars and others open the table, and such a change writes the table again",
@@ -92,14 +92,14 @@ class PipelineSettings(ShapeSettings):
         "`replace` them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD); or store the columns as "
         "`binary`, VARCHAR2 and CHAR only. It is not for columns of the key, nor for those with a rule of their own",
     )
-    column_names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
+    column_names: Names = Field(DEFAULT.column_names, description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
-        ("_commit_scn",),
+        DEFAULT.metadata_columns,
         description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
         "`_commit_time` (the database's clock), `_xid` and `_redo_thread`, and `_op` (load, insert, update, delete)",
     )
     deletes: Deletes = Field(
-        "remove", description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
+        DEFAULT.deletes, description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
     )
     history: HistoryKind = Field(
         "none",

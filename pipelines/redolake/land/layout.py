@@ -328,6 +328,9 @@ def as_of_folder(read: str) -> str:
     return f"{AS_OF}/{_named(read)}"
 
 
+SHADOWS = "_shadow"  # the folder of the lake with the tables that backfills make, each in a folder of its range
+
+
 def lake_copies(read: str = "") -> str:
     """Return the folder of the copies that a read AS OF an SCN makes in the lake; without a name, that of all reads."""
     return f"_as_of/{_named(read)}" if read else "_as_of"

@@ -48,16 +48,6 @@ class WindowEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """The error that holds a table, as RedolakeError.as_dict() wrote it; without any, for a table that is not held."""
-
-    code: str | None = None
-    what: str | None = None
-    where: Json | None = None
-    cure: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class TableEntry:
     """`complete_to_scn` is the applied SCN: every transaction that committed up to it, and with it, is in the target.
     `delta_version` is the version of the target that the batch or load left that brought it there."""
@@ -79,9 +69,9 @@ class TableEntry:
         return self.state == "held" and self.complete_to_scn is None
 
     @property
-    def hold(self) -> Hold:
-        error = self.error or {}
-        return Hold(error.get("code"), error.get("what"), error.get("where"), error.get("cure"))
+    def hold(self) -> Json:
+        """The error that holds the table, as RedolakeError.as_dict() wrote it; empty for a table that is not held."""
+        return self.error or {}
 
     @property
     def stopped_at(self) -> int | None:

@@ -11,6 +11,7 @@ from redolake.operations.declared import Operation, Option, Outcome, Parameter, 
 from redolake.operations.drop_transaction import drop_transaction
 from redolake.operations.fill_columns import fill_columns
 from redolake.operations.history import prune_histories, rebuild_history
+from redolake.operations.migrate import migrate
 from redolake.operations.quarantine import drop_quarantined, retry_quarantine
 from redolake.operations.recover import recover
 from redolake.operations.remine import remine
@@ -27,6 +28,6 @@ MENDS = {
         remine, drop_transaction,
     )
 }  # fmt: skip
-OPERATIONS = MENDS | {one.command: one for one in (backfill, recover, verify, prune, optimize)}
+OPERATIONS = MENDS | {one.command: one for one in (backfill, recover, verify, prune, optimize, migrate)}
 
 __all__ = ["MENDS", "OPERATIONS", "Operation", "Option", "Outcome", "Parameter", "Verdict"]

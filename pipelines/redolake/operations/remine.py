@@ -34,5 +34,5 @@ def remine(run: Run, window: Window, replace: Replace = False, discard: Discard 
     if not found.equal:
         text = f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
         return Outcome(found, (text,), Verdict.DIFFERS, is_all=True)
-    text = "The manifests are equal." + (" The window's files were replaced." if found.replaced else "")
-    return Outcome(found, (text,), is_all=not replace)
+    files = "were replaced" if found.replaced else "were not read"
+    return Outcome(found, (f"The manifests are equal. The window's files {files}.",), is_all=not replace)

@@ -130,11 +130,11 @@ def replay(context: PipelineContext) -> Iterator[Need]:
 def whole_copies(context: PipelineContext) -> Iterator[Need]:
     """Keep the windows since the whole copies of tables that may take the live ones' places, or go back there."""
     last = last_batch(context)
-    names = Files(context.pipeline.lake, public=True).names("_shadow") if last is not None else []
+    names = Files(context.pipeline.lake, public=True).names(layout.SHADOWS) if last is not None else []
     for found in filter(None, map(COPY.fullmatch, names)):
         scn = int(found["start"]) if found["kind"] == "replaced" else int(found["end"]) - 1
         assert last is not None, "else there are no names"
-        cure = f"remove the folder _shadow/{found[0]} of the lake, or set `keep.shadows`"
+        cure = f"remove the folder {layout.SHADOWS}/{found[0]} of the lake, or set `keep.shadows`"
         yield Need(ChainPosition(last.resetlogs_id, scn + 1), f"the copy {found[0]} of tables is complete to SCN {scn}", cure)
 
 

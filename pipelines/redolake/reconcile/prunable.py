@@ -187,9 +187,9 @@ def old_backfills(context: PipelineContext, age: timedelta) -> Iterator[str]:
 
 def old_shadows(lake: Files, age: timedelta) -> Iterator[str]:
     """Yield the folders of shadow tables, below the lake, in which nothing was written since."""
-    for name in lake.names("_shadow"):
-        if SHADOW.fullmatch(name) and is_old(lake.list_files(f"_shadow/{name}"), now() - age):
-            yield f"_shadow/{name}"
+    for name in lake.names(layout.SHADOWS):
+        if SHADOW.fullmatch(name) and is_old(lake.list_files(f"{layout.SHADOWS}/{name}"), now() - age):
+            yield f"{layout.SHADOWS}/{name}"
 
 
 # --- What killed attempts have left -------------------------------------------------------------------------------------

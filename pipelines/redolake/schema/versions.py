@@ -17,6 +17,7 @@ from redolake.values.table import (
     OracleType,
     TableVersion,
     UniqueIndex,
+    valid_of,
 )
 
 
@@ -116,8 +117,8 @@ def _comparable(type_: OracleType) -> tuple[object, ...]:
 
 def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
     """Return the version for a change of that SCN. Raises SchemaConflict for a change that is older than every version."""
-    valid = [version for version in versions if version.from_scn <= scn]
-    if not valid:
+    valid = valid_of(versions, scn)
+    if valid is None:
         table = versions[0].table if versions else None
         raise SchemaConflict(
             "no version of the table is known for this SCN",
@@ -125,7 +126,7 @@ def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
             table=table,
             scn=scn,
         )
-    return max(valid, key=lambda version: version.from_scn)
+    return valid
 
 
 def version_as_of(versions: Sequence[TableVersion], scn: int) -> TableVersion:

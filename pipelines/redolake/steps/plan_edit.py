@@ -27,7 +27,6 @@ from redolake.values.table import Rules, TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
 LastTask = TableTask | SnapshotTask
-AGAIN = ("column_names", "metadata_columns", "deletes", "partition_by")  # options with which existing rows do not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ def rules_of(task: LastTask) -> Rules:
 def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
-    yield from (name for name in AGAIN if getattr(options, name) != getattr(task.options, name))
+    yield from options.differing(task.options, new_snapshot=True)
     if own_rules(rules(context, table, known)) != own_rules(rules_of(task)):
         yield "columns"
 
@@ -191,8 +190,7 @@ def followed_changes(context: PipelineContext, table: TableId, task: LastTask, k
     was_null, is_null = (any(map(is_else_null, found.values())) for found in (rules_of(task), rules(context, table, known)))
     if is_null != was_null:
         yield "on_error, by which values that do not fit " + ("become NULL" if is_null else "hold the table; NULLs stay")
-    same = ("readers", "properties", "cluster_by")
-    yield from (name for name in same if getattr(options, name) != getattr(task.options, name))
+    yield from options.differing(task.options, new_snapshot=False)
     if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.history:
         begins = (
             " begins with the table's rows as they are then" if task.history is None else " stays as it is, and gets no more"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol, TypeVar
 
 from redolake.errors import in_shell, one_line
 from redolake.values.mapping import OF_LAKE, TableMapping
@@ -397,3 +397,18 @@ class TableVersion:
         """The key as the configuration would declare it."""
         named = self.key_kind == "columns"
         return KeyPolicy(self.key_kind, tuple(self.column(i).name for i in self.key) if named else ())
+
+
+class Beginning(Protocol):
+    """What is valid from an SCN on."""
+
+    @property
+    def from_scn(self) -> int: ...
+
+
+Valid = TypeVar("Valid", bound=Beginning)
+
+
+def valid_of(versions: Sequence[Valid], scn: int) -> Valid | None:
+    """Return the version that is valid at an SCN, of versions in their order; None before the first."""
+    return next((version for version in reversed(versions) if version.from_scn <= scn), None)

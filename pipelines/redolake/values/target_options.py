@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Readers = Literal["any", "spark"]
@@ -41,9 +41,13 @@ def why_refused(name: str) -> str | None:
     return None
 
 
+NEW_SNAPSHOT = {"new snapshot": True}  # of an option with whose change existing rows do not fit; others are followed
+
+
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """The names in `cluster_by` and `partition_by` are Oracle's.
+    """The options of a target: `Pipeline.target_options` takes those of the table, else the pipeline's, and a plan asks
+    `differing` what a change needs. The names in `cluster_by` and `partition_by` are Oracle's.
 
     readers   `spark`: a Delta feature once it is needed. `any`: none that a reader must know beyond timestamps without a
               zone; a change that would need one rewrites the table
@@ -51,12 +55,18 @@ class TargetOptions:
     """
 
     readers: Readers = "spark"
-    column_names: Names = "as_is"
-    metadata_columns: tuple[MetadataName, ...] = ("_commit_scn",)
-    deletes: Deletes = "remove"
+    column_names: Names = field(default="as_is", metadata=NEW_SNAPSHOT)
+    metadata_columns: tuple[MetadataName, ...] = field(default=("_commit_scn",), metadata=NEW_SNAPSHOT)
+    deletes: Deletes = field(default="remove", metadata=NEW_SNAPSHOT)
     properties: tuple[tuple[str, str], ...] = ()
     cluster_by: tuple[str, ...] = ()
-    partition_by: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = field(default=(), metadata=NEW_SNAPSHOT)
+
+    def differing(self, other: TargetOptions, *, new_snapshot: bool) -> Iterator[str]:
+        """Yield the options that differ, and with which existing rows do not fit; else those that a batch follows."""
+        for option in fields(self):
+            if bool(option.metadata) == new_snapshot and getattr(self, option.name) != getattr(other, option.name):
+                yield option.name
 
     def name(self, oracle_name: str) -> str:
         """Return the name of a column in the lake."""

@@ -457,6 +457,7 @@ def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expecte
     )
 
     assert ("success", expected) == (ran.state, names(steps))
+    assert noted(ran).splitlines()[-1] == "3 windows", "a dry run answers in its note"
     assert (100, 200, ["SHOP.ORDERS"], dry_run, "historic", None) == steps.calls[0][1][:6]
 
 

@@ -193,6 +193,7 @@ def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
 
 def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
     from redolake.airflow.capture import capture_dag
+    from redolake.airflow.mend import mend_dag
     from redolake.config import AirflowSettings
 
     chosen = AirflowSettings(owner="finance", tags=["gold"], pool="oracle", queue="near")
@@ -200,6 +201,7 @@ def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
 
     assert {"redolake", "shop", "gold", "runs by itself"} == set(dag.tags)
     assert {("finance", "oracle", "near")} == {(task.owner, task.pool, task.queue) for task in dag.tasks}
+    assert "by hand" in mend_dag(settings()).tags
     assert dag.description == "Reads the redo of shop and lands it; shop_backfill applies an old range again"
 
 

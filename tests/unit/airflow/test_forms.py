@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from redolake.context import Run
+from redolake.errors import ConfigurationError
+from redolake.operations import OPERATIONS
 from tests.unit.cli.test_cli_everywhere import COMMANDS
 
 pytestmark = pytest.mark.airflow
@@ -29,6 +32,7 @@ def check_golden(name: str, found: dict[str, Any]) -> None:
 
 def option(one: Any) -> dict[str, Any]:
     default = getattr(one.default, "value", one.default)
+    default = default if isinstance(default, str | int | float | bool | None) else str(default)
     return {"help": one.help, "required": one.required, "several": one.multiple or one.nargs == -1, "default": default}
 
 
@@ -67,3 +71,51 @@ def field(one: Any) -> dict[str, Any]:
         "about": one.description,
         **one.schema,
     }
+
+
+def test_nothing_is_changed_without_execute_but_by_what_loses_nothing() -> None:
+    asked = {name: {"--execute", "--dry-run"} & {*one.opts, *one.secondary_opts} for name, one in flags("execute")}
+    yes = {name for name, _ in flags("yes")} - {"init"}
+
+    assert asked == {name: {"--execute", "--dry-run"} for name, one in OPERATIONS.items() if not one.looks}
+    assert {name for name, one in OPERATIONS.items() if one.at_once} == {"resume", "migrate"}
+    assert yes == {name for name, one in OPERATIONS.items() if one.final}
+
+
+def flags(name: str) -> list[tuple[str, Any]]:
+    return [(command, one) for command, found in COMMANDS.items() for one in found.params if one.name == name]
+
+
+def test_the_choices_of_an_operation_are_those_that_its_step_knows() -> None:
+    from redolake.records.gaps import GapKind
+    from redolake.steps.proof.verify import Method
+    from redolake.steps.ranges.replay import BackfillTarget
+    from redolake.steps.ranges.shadows import ShadowSchema
+
+    known = {"target": BackfillTarget, "schema": ShadowSchema, "choice": GapKind, "method": Method}
+    declared = {one.name: one.option.choices for done in OPERATIONS.values() for one in done.parameters if one.name in known}
+    assert {name: {*choices} for name, choices in declared.items()} == {name: {*get_args(one)} for name, one in known.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "chosen"),
+    [
+        ("backfill", {"from_scn": "1", "to_scn": "2", "logs": ("/restored",)}),
+        ("backfill", {"from_scn": "1", "to_scn": "2", "target": "copy", "from_logs": True}),
+        ("backfill", {"from_scn": "1", "to_scn": "2", "target": "live", "schema": "current"}),
+        ("backfill", {"from_scn": "1", "to_scn": "2", "target": "files"}),
+        ("history rebuild", {"table": "SHOP.ORDERS", "logs": ("/restored",)}),
+        ("recover", {"scn": 5}),
+        ("recover", {"choice": "snapshot", "scn": 5}),
+        ("recover", {"choice": "gap", "restored": True}),
+        ("remine", {"window": "w", "replace": True, "discard": True}),
+        ("verify", {"due": True, "tables": ("SHOP.ORDERS",)}),
+        ("verify", {"method": "rows", "sample": "1%"}),
+        ("verify", {"sample": "101%"}),
+    ],
+)
+def test_what_means_nothing_together_is_refused_before_anything_is_opened(command: str, chosen: dict[str, Any]) -> None:
+    nothing: Any = None
+    run = Run(nothing, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
+    with pytest.raises(ConfigurationError):
+        OPERATIONS[command].act(run, **chosen)

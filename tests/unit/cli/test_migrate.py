@@ -55,7 +55,7 @@ def migrated(words: str) -> dict[str, object]:
 
 
 def test_a_current_ledger_needs_nothing(made: CockpitLedger) -> None:
-    assert run("migrate --check") == run("migrate")
+    assert run("migrate --dry-run") == run("migrate")
     code, said = run("migrate")
 
     assert code == 0
@@ -64,17 +64,17 @@ def test_a_current_ledger_needs_nothing(made: CockpitLedger) -> None:
 
 def test_migrate_says_from_which_version_to_which_it_goes(made: CockpitLedger) -> None:
     with newer_redolake():
-        code, said = run("migrate --check")
+        code, said = run("migrate --dry-run")
         assert (code, f"is to be migrated from version {RELEASED} to {NEWER}" in said) == (3, True)
         assert "9001 A note of each window that has landed." in said
-        checked = migrated("migrate --check")
+        checked = migrated("migrate --dry-run")
         assert (checked["from_version"], checked["to_version"], checked["done"]) == (RELEASED, NEWER, False)
 
         done = migrated("migrate")
         assert (done["from_version"], done["to_version"], done["done"]) == (RELEASED, NEWER, True)
         assert done["migrations"] == checked["migrations"]
         assert migrated("migrate") == {**done, "from_version": NEWER, "migrations": [], "done": False}
-        assert run("migrate --check")[0] == 0
+        assert run("migrate --dry-run")[0] == 0
 
 
 def test_migrate_gives_an_unversioned_ledger_its_version(made: CockpitLedger) -> None:
@@ -92,7 +92,7 @@ def test_migrate_waits_for_who_writes_and_then_says_to_try_again(made: CockpitLe
         code, said = run("migrate")
 
         assert (code, "airflow:shop_apply holds the lease apply/shop" in said) == (75, True)
-        assert run("migrate --check")[0] == 3
+        assert run("migrate --dry-run")[0] == 3
 
 
 def test_a_pipeline_without_a_ledger_gets_none(made: CockpitLedger) -> None:

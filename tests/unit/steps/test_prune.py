@@ -334,9 +334,9 @@ def test_a_table_from_before_the_pruned_windows_is_held_and_does_not_go_on_after
         assert catch_up(context, last_batch(context)) is None
         entry = context.ledger.table(ORDERS)
         assert entry is not None
-        assert (entry.state, entry.hold.code) == ("held", "RedoLost")
-        assert "the windows up to SCN 700 were pruned" in str(entry.hold.what)
-        assert entry.hold.cure == "`redolake snapshot SHOP.ORDERS --replace` reads the table again"
+        assert (entry.state, entry.hold["code"]) == ("held", "RedoLost")
+        assert "the windows up to SCN 700 were pruned" in str(entry.hold["what"])
+        assert entry.hold["cure"] == "`redolake snapshot SHOP.ORDERS --replace` reads the table again"
 
 
 def test_a_missing_window_after_the_pruned_ones_is_still_damage(old: OldPipeline) -> None:

@@ -37,6 +37,7 @@ from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange, TableTask
 from redolake.values.lake_columns import lake_column, with_lake_names
 from redolake.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
+from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
 
@@ -262,8 +263,7 @@ def removal(path: str, options: TargetOptions, scn: int) -> str:
     """Return the statement that deletes all rows, or marks them."""
     if options.deletes == "remove":
         return f"DELETE FROM {table_at(path)}"
-    values = {DELETED: "true", "_op": "'delete'", "_commit_scn": str(scn)}
-    own = {name: values.get(name, "NULL") for name in options.own_columns}
+    own = {name: OWN_COLUMNS[name].removed.format(scn=scn) for name in options.own_columns}
     return f"UPDATE {table_at(path)} SET {', '.join(f'{name} = {value}' for name, value in own.items())} WHERE NOT {DELETED}"
 
 

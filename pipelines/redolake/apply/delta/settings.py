@@ -9,11 +9,11 @@ from redolake.apply.delta.features import statistics
 from redolake.apply.delta.log import DeltaLog
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import commit
-from redolake.apply.own_columns import OWN_COLUMNS
 from redolake.apply.spark.quoting import quote, table_at, text_literal
 from redolake.apply.spark.session import run_sql
 from redolake.apply.target import Tag, Terms
 from redolake.errors import SchemaConflict, TargetRefused
+from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.table import TableId
 from redolake.values.target_options import TargetOptions
 

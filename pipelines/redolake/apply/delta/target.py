@@ -128,7 +128,7 @@ class DeltaTarget(DeltaTable):
             differing = (name for name in RETENTION if name not in task.own_properties and have.get(name) != wanted)
             if pairs := ", ".join(f"{text_literal(name)} = {text_literal(wanted)}" for name in differing):
                 with commit(self, terms, upkeep(spec, "retention"), "retention") as writer:
-                    writer.run(f"ALTER TABLE {at} SET TBLPROPERTIES ({pairs})")
+                    writer.run(f"ALTER TABLE {table_at(self.path)} SET TBLPROPERTIES ({pairs})")
             with commit(self, terms, upkeep(spec, "VACUUM"), "vacuum") as writer:
                 writer.run(f"VACUUM {at}")
         return before[0], self._files_and_bytes()[0] if is_due else before[0], is_due

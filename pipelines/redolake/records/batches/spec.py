@@ -13,7 +13,7 @@ from redolake.values.delivery import Delivery, deliveries_of
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.redo import Encoding
 from redolake.values.scn import Scn, ScnRange
-from redolake.values.table import Column, Rules, TableId, TableVersion
+from redolake.values.table import Column, Rules, TableId, TableVersion, valid_of
 from redolake.values.target_options import DEFAULT, TargetOptions
 
 ChangeKind = Literal[
@@ -111,6 +111,10 @@ class Course:
     @property
     def latest(self) -> TableVersion:
         return self.versions[-1]
+
+    def valid_at(self, scn: int) -> TableVersion:
+        """Return the version that is valid at an SCN: the first one also before its own."""
+        return valid_of(self.versions, scn) or self.versions[0]
 
     @property
     def known(self) -> tuple[tuple[TableVersion, Delivery], ...]:

@@ -73,11 +73,12 @@ class Destination:
             task,
             target=f"{self.folder}/{path}",
             history=f"{self.folder}/_history/{path}" if self.has_history else None,
+            at_least=None,
             history_at_least=None,
             quarantine=self.rule(context, task.table, task.quarantine),
         )
         if self.base == "version":
-            return replace(aimed, at_least=None)
+            return aimed
         return replace(
             aimed,
             app_id=f"{task.app_id}/shadow/{self.folder.rpartition('/')[2]}",
@@ -122,7 +123,7 @@ def lacks_marks(task: TableTask) -> bool:
 
 
 def shadow_folder(pipeline: Pipeline) -> str:
-    return f"{pipeline.lake.rstrip('/')}/_shadow"
+    return f"{pipeline.lake.rstrip('/')}/{layout.SHADOWS}"
 
 
 # --- What is asked for ------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from redolake.context import PipelineContext, Report, open_context, owner, silen
 from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
+from redolake.land import layout
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
 from redolake.reconcile.approvals import record_approval
@@ -254,8 +255,8 @@ def swap_table(
 def last_kept(context: PipelineContext, table: TableId) -> str:
     """Return the name of what the last swap of a table has replaced."""
     lake = Files(context.pipeline.lake, public=True)
-    kept = [name for name in lake.names("_shadow") if (found := COPY.fullmatch(name)) and found["kind"] == REPLACED]
-    mine = [name for name in kept if lake.names(f"_shadow/{name}/{context.pipeline.table(table).path}")]
+    kept = [name for name in lake.names(layout.SHADOWS) if (found := COPY.fullmatch(name)) and found["kind"] == REPLACED]
+    mine = [name for name in kept if lake.names(f"{layout.SHADOWS}/{name}/{context.pipeline.table(table).path}")]
     if not mine:
         cure = "`keep.shadows` says how long it is kept; name a copy by --shadow"
         raise Terminal("nothing is kept that a swap of the table has replaced", cure=cure, table=table)

@@ -17,7 +17,7 @@ from redolake.records.codec import from_body
 from redolake.schema import conflict_with_dictionary
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import snapshot_time, time_written
-from redolake.values.table import Column, TableId, TableVersion
+from redolake.values.table import Column, TableId, TableVersion, valid_of
 
 Origin = Literal["read", "derived", "confirmed", "approved"]
 
@@ -113,15 +113,15 @@ def with_approvals(version: VersionReport, made: Sequence[Approval]) -> VersionR
 def schema_at(pipeline: Pipeline, table: str, scn: int) -> VersionReport:
     """Return the version that is valid at an SCN. Raises Terminal for an SCN before the first one."""
     versions = list_versions(pipeline, table)
-    valid = [version for version in versions if version.from_scn <= scn]
-    if not valid:
+    valid = valid_of(versions, scn)
+    if valid is None:
         raise Terminal(
             f"the first version of the table is of SCN {versions[0].from_scn}",
             cure=f"name this SCN or a later one; `redolake schema log {table}` lists the versions",
             table=table,
             scn=scn,
         )
-    return valid[-1]
+    return valid
 
 
 def schema_difference(pipeline: Pipeline, table: str, scn: int, later_scn: int) -> SchemaDifference:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redolake.config.union_views import UnionView
@@ -13,10 +13,9 @@ from redolake.reconcile.table_versions import rules, versions_of_time
 from redolake.schema import version_as_of
 from redolake.values.common_type import common_type
 from redolake.values.lake_columns import with_lake_names
+from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.table import ROWID_NAME, TableId
 from redolake.values.target_options import DELETED
-
-OWN_TYPES: Mapping[str, str] = {"_commit_scn": "bigint", "_commit_time": "timestamp_ntz", "_redo_thread": "int"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def columns_at(context: PipelineContext, table: TableId, scn: int) -> tuple[Lake
     versions = versions_of_time(context.ledger.versions(table), scn + 1)
     version = version_as_of(versions, scn)
     types, options = rules(context, table, (version,)), context.pipeline.target_options(table)
-    own = [LakeColumn(name, OWN_TYPES.get(name, "string")) for name in options.own_columns if name != DELETED]
+    own = [LakeColumn(name, OWN_COLUMNS[name].type) for name in options.own_columns if name != DELETED]
     rowid = [LakeColumn(ROWID_NAME, "string")] if version.key_kind == "rowid" else []
     columns = with_lake_names(version, options).columns
     return (*(LakeColumn(c.name, spark_ddl_type(c.type, types.get(c.id))) for c in columns), *rowid, *own)
