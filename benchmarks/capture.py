@@ -29,7 +29,7 @@ from statements import WORDS
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import Run, open_context, open_pipeline_source
+from redolake.context import Run, open_pipeline_source
 from redolake.host.statements import statement
 from redolake.land import layout, parquet, tally
 from redolake.mine import LogSet, mining
@@ -119,19 +119,19 @@ class Capture:
         return [steps.mine_window_slice(Run(self.pipeline, self.params), self.window, number) for number in self.slices]
 
     def discard(self, records: Sequence[Any]) -> None:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             for record in records:
                 context.landing.windows.discard_slice(record)
 
     def bytes_of(self, records: Sequence[Any]) -> int:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             files = [layout.in_window(self.window, file) for record in records for file in record.files]
             return sum(Path(context.landing.files.path(file)).stat().st_size for file in files)
 
     def bare(self, decimals: bool) -> tuple[int, float]:
         """Return the rows and the CPU seconds of fetching every slice's rows with the driver alone; numbers as integers, as
         capture has them, or as decimals."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             made = plan_of(context, self.window)
         number, seconds = 0, 0.0
         for piece in made.window.slices:

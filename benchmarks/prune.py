@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from redolake.config.keep import KeepSettings
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.table_versions import all_known_versions
 from redolake.steps.upkeep.prune import prune_pipeline
@@ -68,7 +68,7 @@ def go_on(aged: AgedLanding, is_over: Any, rounds: Any) -> None:
 
 
 def state(aged: AgedLanding) -> tuple[object, ...]:
-    with open_context(aged.pipeline) as context:
+    with Run(aged.pipeline) as context:
         reconcile_ledger(context)
         return context.ledger.tables(), context.ledger.position(), all_known_versions(context), context.ledger.landed_names()
 

@@ -35,7 +35,6 @@ def main() -> None:
     given = arguments.parse_args()
     from redolake import steps
     from redolake.config import Pipeline
-    from redolake.context import open_context
     from redolake.source import ConnectParams
     from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
     from redolake.values.scn import Scn, ScnRange
@@ -73,7 +72,7 @@ def main() -> None:
         scns, table = ScnRange(Scn(start), Scn(end)), TableId.parse("SHOP.SALES")
         with load(oracle):
             for sessions in (1, 2, 4, 8):
-                with open_context(Pipeline.model_validate({**body, "parallel_sessions": sessions})) as context:
+                with Run(Pipeline.model_validate({**body, "parallel_sessions": sessions})) as context:
                     planned = plan_logs(context, scns, [table], LogsToRead((), source), lambda _: None)
                     assert isinstance(planned, PlannedLogs), planned
                     began = time.monotonic()

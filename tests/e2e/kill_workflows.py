@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.values.table import TableId
 from tests.e2e.kills import (
     BOTH,
@@ -377,7 +377,7 @@ def target_of_parts(copy: PipelineCopy) -> str:
 
 def after_snapshot(copy: PipelineCopy) -> int:
     """Return the first SCN that a backfill can begin at; it is within a window."""
-    with open_context(copy.pipeline) as context:
+    with Run(copy.pipeline) as context:
         return 1 + max(int(table.snapshot_scn or 0) for table in context.ledger.tables())
 
 

@@ -19,7 +19,7 @@ from demo.processes import DemoProcesses
 from demo.services import new_services
 from redolake import steps
 from redolake.config import Pipeline, load_configuration
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.records.gaps import DeclaredGap
 from tests.fixtures.airflow import REPOSITORY, configure
 from tests.fixtures.shop import open_shop
@@ -126,7 +126,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def gaps(pipeline: Pipeline) -> list[DeclaredGap]:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         return list(context.landing.gaps.all())
 
 
@@ -148,7 +148,7 @@ def test_a_gap_is_declared_only_after_a_person_has_approved_it(running: Running)
     assert "declare the gap, SCN " in detail["body"]
     assert "costs: every change committed in the gap" in detail["body"]
     assert gaps(pipeline) == []
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         decision, *_ = context.ledger.decisions("rejected")
     assert (decision.who, decision.body["reason"]) == ("ann, asked by bob", "the tapes are there")
 

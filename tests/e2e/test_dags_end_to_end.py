@@ -17,7 +17,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.reconcile.ledger import chain_of_batches
 from redolake.records.batches.manifest import BatchResult
 from redolake.steps.apply.transactions import OpenTransactionReport
@@ -102,7 +102,7 @@ def replicate(shop: Shop, pipeline: Pipeline) -> Replication:
     another_batch(shop, pipeline, replication, seed=4)
     replication.windows = steps.list_windows(pipeline, 1000)
     replication.redo = landed_redo(shop)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         replication.batches = chain_of_batches(context)
         (replication.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in context.ledger.tables()}
     replication.verified = steps.verify_tables(pipeline)

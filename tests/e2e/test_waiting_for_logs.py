@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.land import layout
 from redolake.records.handover import FirstPosition
 from redolake.steps import run as run_steps
@@ -40,7 +40,7 @@ def pipeline(shop, monkeypatch, airflow_db):
     monkeypatch.setenv("AIRFLOW_CONN_WAITING_ORACLE", uri)
     made = load_pipeline("parts", file)
     state = shop.oracle.database.state
-    with open_context(made) as context:
+    with Run(made) as context:
         scn = shop.oracle.database.clock.scn
         start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, Encoding(), shop.container())
         context.landing.files.write_record_once(layout.HANDOVER, start)

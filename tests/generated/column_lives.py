@@ -10,7 +10,7 @@ from unittest import mock
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import RedolakeError
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.table_versions import known_versions
@@ -151,7 +151,7 @@ class ColumnLife:
 
     def restore(self) -> None:
         """Do what the errors say where a DDL is in the way: restore the old choice, and let apply pass it."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
             self.without = {*known_versions(context, TableId.parse(TABLE))[-1].left_out}
         if steps.read_status(self.pipeline).tables[0].state == "held":

@@ -25,7 +25,7 @@ from redolake import steps
 from redolake.apply.delta.log import read_log
 from redolake.config.keep import KeepSettings
 from redolake.config.pipeline import Pipeline
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import RedolakeError, RedoLost, TableHeld
 from redolake.steps.ranges.logs import LogsToRead
 from redolake.steps.shown.history_views import history_of
@@ -306,7 +306,7 @@ class Writers:
 
     def some_range(self, names: Sequence[str]) -> tuple[int, int]:
         """Return two SCNs between which something has landed, mostly after the tables were loaded."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             landed = context.landing.windows.after()
             loaded = [int(e.snapshot_scn or 0) for e in context.ledger.tables() if e.table.name in names]
         first, last = (0, 1) if not landed else (int(landed[0].start), int(landed[-1].end))
@@ -472,7 +472,7 @@ class Writers:
 
     def is_mixed(self, name: str, position: int) -> bool:
         table = TableId("SHOP", name)
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             manifests = [context.landing.snapshots.manifest(table, scn) for scn in context.landing.snapshots.scns(table)]
         return any(m is not None and m.settles_at is not None and m.scn <= position < m.settles_at for m in manifests)
 

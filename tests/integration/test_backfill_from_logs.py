@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, NotReadableAsOf, RedoLost
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
@@ -273,7 +273,7 @@ def test_a_range_is_mined_for_one_of_several_tables(losing: LosingPipeline) -> N
 
 
 def test_a_range_from_before_the_first_snapshot_is_read_where_no_ddl_came_in_between(losing: LosingPipeline) -> None:
-    with open_context(losing.pipeline) as context:
+    with Run(losing.pipeline) as context:
         entry = context.ledger.table(TableId.parse("SHOP.PARTS"))
         end = int(entry.snapshot_scn) + 1
     began = losing.shop.oracle.database.state.incarnation.resetlogs_scn

@@ -14,7 +14,7 @@ import pytest
 from redolake import steps
 from redolake.cockpit.overview import read_overview
 from redolake.config.snapshot import SnapshotSettings
-from redolake.context import Run, open_context, open_pipeline_source, silent
+from redolake.context import Run, silent
 from redolake.errors import RedolakeError, SnapshotPaused, TableHeld
 from redolake.source.buckets import read_digests
 from redolake.steps.proof import hash_chunks
@@ -301,7 +301,7 @@ def test_without_the_grant_a_table_is_cut_by_ranges_of_its_key(shop: Shop, no_sp
     shop.run_sql("REVOKE SELECT ON dba_extents FROM c##redolake", "REVOKE SELECT ON dba_segments FROM c##redolake", user="SYS")
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         (scn,) = context.landing.snapshots.scns(PARTS)
         plan = context.landing.chunks.plan(PARTS, scn)
         rows = [one.rows for one in context.landing.chunks.read(PARTS, scn).values()]
@@ -501,14 +501,14 @@ def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_
             raise KeyboardInterrupt
 
     def sums(report: Any) -> tuple[Any, Any, int]:
-        with open_context(pipeline) as context, open_pipeline_source(pipeline, shop.params) as oracle:
+        with Run(pipeline, shop.params, report=report) as context, context.connect() as oracle:
             entry = hash_chunks.with_unfinished(context, entry_with_contents(context, PARTS))
-            one = describe(context, shop.params, oracle, entry, "token", silent)
+            one = describe(context, oracle, entry, "token")
             plan = hash_plan_of(one)
             assert plan is not None
             hashing = hashing_of(one, plan)
-            how = hash_chunks.Hashed(hashing, (), hash_chunks.nowhere, params=shop.params)
-            (found,) = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, how, entry, report)
+            how = hash_chunks.Hashed(hashing, (), hash_chunks.nowhere)
+            (found,) = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, how, entry)
             return found.sums, read_digests(oracle, one.dictionary, hashing, one.scn, "FREEPDB1"), int(one.scn)
 
     with pytest.raises(KeyboardInterrupt):
@@ -517,7 +517,7 @@ def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_
     shop.run_sql("UPDATE parts SET quantity = 0 WHERE id IN (1, 2500, 5000)")
     caught_up(shop, pipeline, no_spark)
     found, at_once, scn = sums(lambda line: asked.append(line.done))
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.proofs.end_hashing(PARTS)
         left = [name for name in context.landing.files.names("proofs/SHOP.PARTS") if name.startswith("hashed")]
 

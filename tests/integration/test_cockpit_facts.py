@@ -9,7 +9,7 @@ import pytest
 from redolake import steps
 from redolake.cockpit import Overview, read_overview
 from redolake.config import Pipeline
-from redolake.context import Run, ledger_url, open_context
+from redolake.context import Run, ledger_url
 from redolake.errors import RedoLost, SourceUnavailable
 from redolake.source import ConnectParams
 from redolake.steps.capture.windows import PlanOutcome
@@ -47,7 +47,7 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert [table.snapshot for table in seen(pipeline).tables] == ["waits to be read"] * 2
     read = steps.read_snapshot_table(Run(pipeline, shop.params), begun.scn, "SHOP.PAYMENTS")
     rows = read.rows
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         found = [expected_rows(context, TableId.parse(table)) for table in ("SHOP.PAYMENTS", "SHOP.ORDERS")]
     assert found == [rows, None]
     assert read.at == begun.at
@@ -76,7 +76,7 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert steps.read_status(pipeline).landed_to_at == utc(window.ends_at)
     assert steps.inspect_redo_loss(pipeline, shop.params).position_at == utc(window.ends_at)
     assert f"({utc_text(window.ends_at)} UTC)" in steps.recovery_text(steps.inspect_redo_loss(pipeline, shop.params))
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert time_written(context, window.start_scn) == time_written(context, window.end_scn - 1) == utc(window.ends_at)
         assert time_written(context, window.end_scn) is None, "no window contains it yet"
 

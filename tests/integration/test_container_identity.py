@@ -10,7 +10,7 @@ import oracledb
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
 from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
@@ -103,7 +103,7 @@ def test_what_was_read_while_the_pdb_was_replaced_is_not_published(plain: Losing
     noticed_after = scn_of(plain.shop)
     with pytest.raises(PdbChanged):
         plain.plan()
-    with open_context(plain.pipeline) as context:
+    with Run(plain.pipeline) as context:
         loss = context.ledger.loss()
     assert loss is not None
     assert (lost_position(loss).window_end or 0) >= noticed_after, "no redo from before the replacement is used again"
@@ -156,14 +156,14 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
     assert [choice.name for choice in plain.recover().choices] == ["snapshot", "connection"]
     with pytest.raises(Terminal, match="redo that was written in another encoding"):
         plain.recover_by("gap", reason="no")
-    with open_context(plain.pipeline) as context:
+    with Run(plain.pipeline) as context:
         before = context.landing.encoding()
     plain.shop.switch_logs()
     plain.shop.switch_logs()
 
     plain.recover_by("snapshot")
 
-    with open_context(plain.pipeline) as context:
+    with Run(plain.pipeline) as context:
         assert is_now in (
             context.landing.encoding().text,
             context.landing.encoding().national,

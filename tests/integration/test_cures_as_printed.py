@@ -21,7 +21,7 @@ from redolake import steps
 from redolake.cli import app
 from redolake.cockpit import read_overview
 from redolake.cockpit.overview import EVERY_TABLE
-from redolake.context import Run, ledger_url, open_context
+from redolake.context import Run, ledger_url
 from redolake.errors import RedoLost, TableHeld
 from redolake.land.cures import mine_again
 from redolake.reconcile.needed import find_needs
@@ -189,7 +189,7 @@ def test_what_only_shows_ends_with_a_sentence_in_each_state_of_a_pipeline(termin
 
 
 def needs(terminal: Terminal) -> list[str]:
-    with open_context(terminal.pipeline) as context:
+    with Run(terminal.pipeline) as context:
         return [command for need in find_needs(context) for command in commands_in(need.cure)]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import LandingDamaged, LandingMissing, RedoLost, Terminal
 from redolake.job.lake import check_lake
 from redolake.reconcile.lake_place import lake_place
@@ -319,7 +319,7 @@ def test_a_damaged_list_of_matched_tables_is_made_again(parts: Parts) -> None:
 
 
 def test_a_landing_that_is_lost_for_good_is_begun_again_as_its_error_says(parts: Parts, tmp_path: Path) -> None:
-    with open_context(parts.pipeline) as context:
+    with Run(parts.pipeline) as context:
         place = lake_place(context)
     check_lake(replace(place, holds=()))  # as the first job in Spark does
     parts.land("INSERT INTO parts VALUES (2, 'second')")
@@ -365,7 +365,7 @@ def test_a_landing_that_has_moved_is_one_error_of_every_command(parts: Parts, tm
 def test_a_held_table_whose_windows_were_removed_is_held_again_and_the_others_go_on(parts: Parts) -> None:
     parts.land("INSERT INTO parts VALUES (2, 'second')")
     parts.run()
-    with open_context(parts.pipeline) as context:
+    with Run(parts.pipeline) as context:
         context.ledger.hold(parts.pipeline.tables[0].id, {"code": "X", "what": "by hand", "where": {}, "cure": ""})
     folder = parts.land("INSERT INTO parts VALUES (3, 'third')")
     parts.run()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.values.scn import Scn
 from tests.fixtures.shop import Shop
@@ -29,7 +29,7 @@ def errors(pipeline, shop: Shop) -> list[str]:
 
 
 def move_position(pipeline, **changes) -> None:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         position = context.ledger.position()
         assert position is not None
         context.ledger.correct_position(replace(position, **changes))

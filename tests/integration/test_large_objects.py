@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import LandingUnwritable
 from redolake.land.windows import Windows
 from redolake.steps.run import capture
@@ -111,7 +111,7 @@ def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, 
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         landed = context.landing.windows.after()
     assert [m.reread_later is not None for m in landed][-3:] == [True, True, False]
 
@@ -144,7 +144,7 @@ def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_
     change(shop, [("UPDATE papers SET body = 'later' WHERE id = 1", ()), ("DELETE FROM papers WHERE id = 2", ())])
     shop.oracle.faults.fail_statements(1555, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
     assert capture(Run(pipeline, shop.params)).outcome == "window"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         (read,) = context.landing.windows.after()[-1].reread
     assert read.late
     assert read.rows == 6  # of seven: one is deleted by then

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.steps.run import capture
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
@@ -27,7 +27,7 @@ def pipeline(shop: Shop) -> Any:
     tables = [{"table": "SHOP.NOTES", "key": "rowid"}, *(f"SHOP.{table}" for table in TABLES if table != "NOTES")]
     made = shop.pipeline(tables=tables)
     steps.begin_snapshot(Run(made, shop.params))
-    with open_context(made) as context:
+    with Run(made) as context:
         for table in TABLES:
             context.ledger.move_table(TableId("SHOP", table), ("new",), "snapshotting")
             context.ledger.move_table(TableId("SHOP", table), ("snapshotting",), "live")
@@ -38,7 +38,7 @@ def errors_of_held_tables(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]
     """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
     assert capture(Run(pipeline, shop.params)).outcome == "window"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         return {e.table.name: dict(e.error or {}) for e in context.ledger.tables() if e.state == "held"}
 
 
@@ -108,7 +108,7 @@ def test_a_table_whose_mapping_needs_whole_rows_is_held_without_their_logging(sh
     mapped = {"table": "SHOP.RATES", "add": {"total": {"expression": "a + b", "type": "bigint"}}}
     pipeline = shop.pipeline(tables=[mapped])
     steps.begin_snapshot(Run(pipeline, shop.params))
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.ledger.move_table(TableId("SHOP", "RATES"), ("new",), "snapshotting")
         context.ledger.move_table(TableId("SHOP", "RATES"), ("snapshotting",), "live")
     before = errors_of_held_tables(shop, pipeline)

@@ -9,7 +9,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.source import ConnectParams
 from redolake.steps.run import capture
@@ -81,14 +81,14 @@ def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     second = capture(Run(pipeline, shop.params)).window
 
     fresh = pipeline.model_copy(update={"ledger": replace_url(pipeline, postgres.new_database())})
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         landed = [manifest.name for manifest in context.landing.windows.after()]
         parquet = [file for manifest in context.landing.windows.after() for file in context.landing.windows.files_of(manifest)]
     assert landed == [name for name in (first, second) if name]
     assert first is not None
     assert second is not None
     assert {file.removeprefix(f"s3://{bucket}/") for file in parquet} <= set(s3.keys(bucket))
-    with open_context(fresh) as context:
+    with Run(fresh) as context:
         reconcile_ledger(context)
     assert steps.read_status(fresh).landed_to_scn == steps.read_status(pipeline).landed_to_scn
     assert list(here.iterdir()) == []

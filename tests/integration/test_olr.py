@@ -23,7 +23,7 @@ from redolake.cockpit import read_overview
 from redolake.config import Pipeline
 from redolake.config.source import SourceSettings
 from redolake.config.tables import Table
-from redolake.context import Run, ledger_url, open_context, open_pipeline_source
+from redolake.context import Run, ledger_url, open_pipeline_source
 from redolake.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.ledger.entries import lease_name
 from redolake.reconcile.ledger import last_batch
@@ -360,13 +360,13 @@ def handover(shop: Shop, behaviour: Behaviour | None = None) -> Handover:
 
 def received(pipeline: Pipeline) -> list[bool]:
     """Return of each landed window whether OpenLogReplicator has sent it."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         return [is_received(window) for window in context.landing.windows.after()]
 
 
 def open_at_last(pipeline: Pipeline) -> list[str]:
     """Return the transactions that the last batch has carried over."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         last = last_batch(context)
         return [] if last is None else [found.xid for found in last.open_transactions]
 
@@ -560,7 +560,7 @@ def test_one_receiver_at_a_time_is_connected(shop: Shop) -> None:
     streamed, pipeline = two_tables(shop)
     shop.work(3, seed=2)
     asked = len(streamed.server.requests)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         lease = context.ledger.lease(lease_name("receive", pipeline.name), "one on another host", 60, lambda _: False)
         with pytest.raises(LeaseHeld, match="on another host"):
             steps.receive_next_window(Run(pipeline.model_copy(update={"lease_wait_minutes": 0}), shop.params))

@@ -13,7 +13,7 @@ import pytest
 from redolake import steps
 from redolake.cockpit.overview import read_overview
 from redolake.config import Pipeline
-from redolake.context import ledger_url, open_context
+from redolake.context import Run, ledger_url
 from redolake.errors import ConfigurationError, StreamLost
 from redolake.records.readers import unproved_scn
 from tests.fixtures.shop import Shop, open_shop
@@ -47,7 +47,7 @@ def run_on_thread(shop: Shop, thread: int, statement: str) -> None:
 
 
 def unproved(pipeline: Pipeline) -> list[int | None]:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         return [unproved_scn(window) for window in context.landing.windows.after()]
 
 

@@ -17,7 +17,7 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.config.source import SourceSettings
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.source.olr.settings import needed_configuration
 from redolake.steps.run import capture
@@ -106,7 +106,7 @@ def test_two_threads_are_merged_and_equal_the_source(shop: Shop, behaviour: Beha
     rac.work(3)
     rac.run(pipeline)
     assert differences(shop, pipeline) == {}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert {log.thread for window in context.landing.windows.after() for log in window.logs} == {1, 2}
 
 

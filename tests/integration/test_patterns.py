@@ -7,7 +7,7 @@ import json
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, TableHeld
 from redolake.source.session import OracleSession
 from redolake.steps.run import capture
@@ -24,7 +24,7 @@ def create(shop: Shop, *names: str) -> None:
 
 
 def captured(pipeline) -> list[str]:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         return [str(table.id) for table in context.pipeline.tables]
 
 
@@ -60,7 +60,7 @@ def test_a_pattern_captures_what_it_matches_and_a_table_named_by_itself_keeps_it
     begun = steps.begin_snapshot(Run(pipeline, parts.params))
 
     assert sorted(begun.tables) == sorted(captured(pipeline)) == ["SHOP.A_BINS", "SHOP.A_PARTS"]
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         settings = {str(table.id): (table.key, table.path) for table in context.pipeline.tables}
     assert settings == {"SHOP.A_PARTS": ("primary", "parts"), "SHOP.A_BINS": ("rowid", "shop/a_bins")}
     notes = [f for f in steps.run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_SCRATCH"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, LandingDamaged, TableHeld
 from redolake.steps.run import apply, capture
@@ -219,11 +219,11 @@ KILLED_VERIFY = """
 import os, signal, sys
 from pathlib import Path
 from redolake.config import load_pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.land import layout
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name
 pipeline = load_pipeline("shop", Path(sys.argv[1]))
-with open_context(pipeline) as context, comparison_place(context) as place:
+with Run(pipeline) as context, comparison_place(context) as place:
     context.landing.files.create(layout.verify_file(folder_name(place), 7), b"rows")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -317,7 +317,7 @@ def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, 
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
     shop.work(30)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
     for seed in (3, 4):
         shop.work(30, seed=seed)
@@ -449,7 +449,7 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot
     )
     shop.work(30, seed=4)
     caught_up(shop, pipeline, no_spark)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert sum(window.counts.get("SHOP.PARTS lob_write", 0) for window in context.landing.windows.after()) > 0
     assert differences(shop, pipeline, "SHOP.STOCK") == {}
     assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {

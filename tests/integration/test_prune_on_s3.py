@@ -9,7 +9,7 @@ import pytest
 
 from redolake.config import Pipeline
 from redolake.config.keep import KeepSettings
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.land.files import Files
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import next_batch
@@ -45,7 +45,7 @@ def test_a_landing_on_s3_is_pruned_and_rebuilds_a_lost_ledger(
     assert [name.split("-")[1].lstrip("0") for name in Files(f"s3://{bucket}/landing/shop").names("windows")] == ["600"]
     lost = pipeline.model_copy(update={"ledger": pipeline.ledger.model_copy(update={"url": postgres.new_database()})})
     for one in (pipeline, lost):
-        with open_context(one) as context:
+        with Run(one) as context:
             reconcile_ledger(context)
             assert next_batch(context, last_batch(context)) is None
             assert [version.from_scn for version in known_versions(context, ORDERS)] == [120, 150]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.records.closed import ClosedTable
 from redolake.values.table import TableId
 from tests.generated.hunts import EXAMPLES
@@ -167,6 +167,6 @@ def test_rows_of_a_closed_gap_are_those_of_the_position(life: Writers) -> None:
 
 
 def closed_tables(life: Writers, table: str) -> list[ClosedTable]:
-    with open_context(life.pipeline) as context:
+    with Run(life.pipeline) as context:
         gaps = context.landing.gaps.all()
         return [one for gap in gaps for one in context.landing.closings.of(gap.name) if one.table == table]

@@ -10,7 +10,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import now, open_context
+from redolake.context import Run, now
 from redolake.reconcile.approvals import approvals
 from redolake.steps.shared.status import TableStatus
 from tests.fixtures.shop import Shop
@@ -77,7 +77,7 @@ def test_a_table_is_snapshotted_again_by_itself_after_such_a_ddl(shop: Shop, no_
 
     assert [line.split(" AS OF")[0] for line in reported if line.startswith("reading")] == ["reading SHOP.PARTS"]
     assert differences(shop, pipeline) == {}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         (attempt,) = approvals(context, "resnapshot")
     assert (attempt.policy, attempt.by) == (policy, "pipelines.yml")
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from redolake import cli, steps
 from redolake.cli import monitoring, output
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.land import layout
 from redolake.records.handover import FirstPosition
 from redolake.values.redo import Encoding
@@ -59,7 +59,7 @@ def first_scn(shop, sequence, thread=1):
 def stand_at(shop, pipeline, scn):
     state = shop.oracle.database.state
     start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, Encoding())
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, start)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from redolake.host.progress import Progress
 from redolake.source import handover
@@ -36,7 +36,7 @@ def test_an_open_transaction_without_a_start_is_waited_for(shop: Shop, monkeypat
         monkeypatch.setattr(handover, "START_DEADLINE_SECONDS", 60)
         monkeypatch.setattr(handover, "sleep", lambda _: shop.oracle.faults.show_starts())
         steps.begin_snapshot(Run(pipeline, shop.params))
-        with open_context(pipeline) as context:
+        with Run(pipeline) as context:
             position = context.ledger.position()
         assert position is not None
         assert position.scn <= started
@@ -50,7 +50,7 @@ def test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is
         shop.oracle.faults.prepare_transactions()
         pipeline = shop.pipeline(tables=["SHOP.PARTS"])
         steps.begin_snapshot(Run(pipeline, shop.params))
-        with open_context(pipeline) as context:
+        with Run(pipeline) as context:
             position = context.ledger.position()
         assert position is not None
         assert position.scn <= tx.start_scn
@@ -67,7 +67,7 @@ def everything_written(shop: Shop) -> set[str]:
 
 
 def columns_at(pipeline, scn: int) -> list[str]:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         found = context.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
         return [column.name for column in found.columns]
 
@@ -110,7 +110,7 @@ def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
 
     scn = steps.begin_snapshot(Run(pipeline, shop.params)).scn
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         found = context.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
     assert (found.scn_before, found.scn_after) == (scn, scn)
 
@@ -157,7 +157,7 @@ def test_the_character_set_of_the_pdb_is_recorded(shop: Shop) -> None:
 
     steps.begin_snapshot(Run(pipeline, shop.params))
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert context.landing.encoding().text == "WE8MSWIN1252"
 
 

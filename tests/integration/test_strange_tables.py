@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.decode.changes import decode_changes
 from redolake.errors import ConfigurationError, TableHeld
 from redolake.land.dictionary import Readings
@@ -165,7 +165,7 @@ def test_rows_after_a_drop_of_the_guarded_column_are_not_misread(shop: Shop, no_
     keeps = shop.oracle.database.options.keeps_guards
     if keeps:
         assert decoded(pipeline, TableId("SHOP", "PARTS"))[1][1] == {"ID": 1, "COLOUR": "red"}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         windows = context.landing.windows.after()
         readings = Readings(context.landing.dictionary)
         past = history(
@@ -176,7 +176,7 @@ def test_rows_after_a_drop_of_the_guarded_column_are_not_misread(shop: Shop, no_
 
 def decoded(pipeline, table: TableId) -> tuple[History, dict[int, dict[str, object]]]:
     """Return the table's versions, and the last values of each row by ID as its redo shows them."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         windows = context.landing.windows.after()
         past = history(
             context,
@@ -266,7 +266,7 @@ def test_a_table_added_to_a_running_pipeline_that_cannot_be_captured_stops_no_pl
     shop.switch_logs()
 
     assert capture(Run(pipeline, shop.params)).outcome == "window"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         held = {str(entry.table): entry.error for entry in context.ledger.tables("held")}
     assert set(held) == {"SHOP.ABSENT"}  # STRANGE can be described; doctor and its snapshot refuse it
     assert "is not in the dictionary" in held["SHOP.ABSENT"]["what"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.errors import Terminal
 from redolake.reconcile.dropped_transactions import DropReport
 from redolake.steps.apply.transactions import OpenTransactionReport
@@ -130,7 +130,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     windows = steps.list_windows(transactions.pipeline)
     assert sum((w.account or {}).get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum((w.account or {}).get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
-    with open_context(transactions.pipeline) as context:
+    with Run(transactions.pipeline) as context:
         (decision,) = context.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
     compared = compare_with_source(transactions.pipeline, transactions.shop.params)

@@ -10,7 +10,7 @@ import pytest
 
 from redolake import steps
 from redolake.apply.landed.source_rows import READ_AS_REDO
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.decode.changes import decode_changes
 from redolake.decode.compiled.changes import decode_compiled
 from redolake.decode.datatypes import family_of, spark_ddl_type, target_type
@@ -57,7 +57,7 @@ def redo(shop: Shop) -> dict[int, dict[str, Any]]:
     )
     shop.switch_logs()
     assert capture(Run(pipeline, shop.params)).outcome == "window"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         windows = context.landing.windows.after()
         landed = pa.concat_tables([pq.read_table(f) for w in windows for f in context.landing.windows.files_of(w)])
         version = known_versions(context, KINDS)[0]
@@ -135,7 +135,7 @@ def odd_texts(shop: Shop) -> tuple[Any, pa.Table]:
         shop.run_sql(*inserts, *ddl)
         shop.switch_logs()
         assert capture(Run(pipeline, shop.params)).outcome == "window"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         windows = context.landing.windows.after()
         landed = pa.concat_tables([pq.read_table(f) for w in windows for f in context.landing.windows.files_of(w)])
     return pipeline, landed.filter(pa.compute.equal(landed["operation_code"], int(Operation.INSERT))).cast(LANDED_SCHEMA)
@@ -147,7 +147,7 @@ def test_bytes_that_are_no_characters_are_read_by_rule_from_redo_text_and_intern
 ) -> None:
     pipeline, landed = odd_texts
     landed.validate(full=True)  # the landed text itself is valid
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         version = known_versions(context, TableId("SHOP", "WORDS"))[0]
         types = rules(context, version.table, (version,))
     (batch,) = landed.combine_chunks().to_batches()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.steps.run import capture
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -139,7 +139,7 @@ def test_keys_are_read_as_of_each_snapshot_inside_a_window(shop: Shop, no_spark:
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         (read,) = context.landing.windows.after()[-1].reread
     assert len(read.bases) == 2
 

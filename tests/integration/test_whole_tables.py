@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.context.spark import spark_when_needed
 from redolake.errors import LandingUnwritable
 from redolake.land.windows import Windows
@@ -204,7 +204,7 @@ def test_a_landing_killed_after_the_rows_were_read_lands_again(shop: Shop, lake:
     caught_up(shop, pipeline, "no Spark")
 
     assert differences(shop, pipeline) == {}
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         (read,) = (one for window in context.landing.windows.after() for one in window.whole)
     assert (read.rows, len(read.ddl)) == (4, 2)
 

@@ -17,7 +17,7 @@ from unittest import mock
 from sqlalchemy import Engine, event
 
 from redolake.cockpit import read_overview
-from redolake.context import ledger_url, now, open_context
+from redolake.context import Run, ledger_url, now
 from redolake.land import dictionary, layout
 from redolake.land.files import Files
 from redolake.reconcile.ledger import reconcile_ledger
@@ -57,7 +57,7 @@ class AgedLanding(PipelineOnDisk):
         super().__init__(folder)
         self.load(120)
         self.end, self.landed = 100, 0
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             column = replace(TABLE.columns[0], type=OracleType("NUMBER", precision=9, scale=0))
             found = replace(
                 TABLE,
@@ -78,7 +78,7 @@ class AgedLanding(PipelineOnDisk):
         for number in range(windows):
             self.land_one()
             self.batch(self.last, dropped=ends.get(number, ()))
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
 
     def land_one(self) -> None:
@@ -123,7 +123,7 @@ class AgedLanding(PipelineOnDisk):
         record_batch(self.pipeline, location)
 
     def reconcile(self) -> None:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             context.landing.quotes.evidence()
             reconcile_ledger(context)
 

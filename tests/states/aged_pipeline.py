@@ -11,7 +11,7 @@ from typing import Any
 from redolake import steps
 from redolake.cockpit import read_overview
 from redolake.config import Pipeline
-from redolake.context import Run, ledger_url, now, open_context
+from redolake.context import Run, ledger_url, now
 from redolake.land import dictionary, layout
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.newest_batches import batch_name
@@ -56,7 +56,7 @@ class AgedPipeline:
         self.windows, self.decisions = self.windows + windows, self.decisions + decisions
         self.decide(decisions)
         folder, names = self.folder, self.names
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             (last,) = context.landing.windows.last(1)
             content = context.landing.dictionary.content_at(context.landing.dictionary.positions()[-1])
         self.shop.oracle.database.clock.advance((windows + 1) * SCNS)
@@ -86,7 +86,7 @@ class AgedPipeline:
 
     def find_old(self) -> None:
         """Let the ledger find what is in the landing."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
 
     def write(self, file: Path, record: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from redolake import steps
-from redolake.context import Run, open_context
+from redolake.context import Run
 from redolake.steps.run import capture
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.source_comparison import compare_with_source
@@ -37,7 +37,7 @@ class Parts:
 
     def error(self) -> dict[str, Any]:
         """Return the error that holds the table."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             (entry,) = context.ledger.tables("held")
             return dict(entry.error or {})
 

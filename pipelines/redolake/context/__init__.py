@@ -216,9 +216,6 @@ class Run:
         )(attempt)
 
 
-PipelineContext = Run
-
-
 def step(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run | Pipeline, P], T]:
     """Let a step be called with a Run, in which it takes part, or with a pipeline alone: then it has a Run of its own."""
 
@@ -270,7 +267,7 @@ def may_end(holder: str) -> bool:
     return holder == owner() or is_gone(holder)
 
 
-def take_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Lease:
+def take_lease(context: Run, what: LeaseKind, seconds: float) -> Lease:
     """Take a lease; while another process has it, wait for it. Raises LeaseHeld after `lease_wait_minutes`."""
     take = partial(context.ledger.lease, lease_name(what, context.name), owner(), seconds, is_gone)
     lease, seen = once_free(context.pipeline, take), context.leases_seen
@@ -299,17 +296,13 @@ def once_free(pipeline: Pipeline, take: Callable[[], T]) -> T:
 
 
 @contextmanager
-def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Iterator[Lease]:
+def held_lease(context: Run, what: LeaseKind, seconds: float) -> Iterator[Lease]:
     """Hold a lease for a short block of one process."""
     lease = take_lease(context, what, seconds)
     try:
         yield lease
     finally:
         context.ledger.release_lease(lease)
-
-
-def open_context(pipeline: Pipeline) -> Run:
-    return Run(pipeline)
 
 
 def open_to_read(pipeline: Pipeline) -> Run:
@@ -366,7 +359,7 @@ def no_connection(pipeline: Pipeline, what: str) -> ConfigurationError:
     return ConfigurationError([Finding(f"{pipeline.name}.source.connection", what, cure)])
 
 
-def read_spec(context: PipelineContext, location: str) -> Spec:
+def read_spec(context: Run, location: str) -> Spec:
     """Read the job spec that an earlier step wrote."""
     text = context.landing.files.read_at(location)
     if text is None:
@@ -375,7 +368,7 @@ def read_spec(context: PipelineContext, location: str) -> Spec:
     return decode_spec(text, location)
 
 
-def read_result(context: PipelineContext, spec: Spec) -> bytes:
+def read_result(context: Run, spec: Spec) -> bytes:
     """Read the manifest that the job wrote at its end."""
     text = context.landing.files.read_at(spec.manifest)
     if text is None:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from redolake.context import PipelineContext, now
+from redolake.context import Run, now
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.cures import approve_again
@@ -29,7 +29,7 @@ KINDS: Mapping[ApprovalKind, str] = {
 
 @crash.writer
 def record_approval(
-    context: PipelineContext,
+    context: Run,
     kind: ApprovalKind,
     table: TableId,
     at_scn: int | None,
@@ -51,7 +51,7 @@ def record_approval(
     return made
 
 
-def reconcile_approvals(context: PipelineContext, since: datetime | None = None) -> None:
+def reconcile_approvals(context: Run, since: datetime | None = None) -> None:
     """Record approvals that the ledger does not know as decisions. It knows those that were made long before its newest one, so
     their files are not looked for, unless one is of `since`."""
     newest = context.ledger.newest_decision(KINDS.values())
@@ -68,7 +68,7 @@ def reconcile_approvals(context: PipelineContext, since: datetime | None = None)
 
 
 def approvals(
-    context: PipelineContext, kind: ApprovalKind | None = None, table: TableId | None = None, since: datetime | None = None
+    context: Run, kind: ApprovalKind | None = None, table: TableId | None = None, since: datetime | None = None
 ) -> list[Approval]:
     """Return the approvals that the ledger knows, all or since a time, in the order in which they were made."""
     wanted = KINDS.values() if kind is None else (KINDS[kind],)
@@ -77,7 +77,7 @@ def approvals(
     return sorted((one for one in found if table is None or one.table == str(table)), key=lambda one: one.name)
 
 
-def approved_ddl(context: PipelineContext, table: TableId) -> Approved:
+def approved_ddl(context: Run, table: TableId) -> Approved:
     """Return how people have chosen to treat a DDL row of the table: the policy and its value, or None."""
     made = {(one.at_scn, one.thread, one.rs_id): (one.policy, one.choice) for one in approvals(context, "ddl", table)}
     return lambda row: made.get((row.scn, row.thread, row.rs_id.strip()))

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingDamaged, Terminal
 from redolake.land import layout
 from redolake.land.cures import apply_again, load_again
@@ -44,7 +44,7 @@ def attempt_of(token: str) -> str:
     return token.rpartition(":")[2]
 
 
-def beyond(context: PipelineContext, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
+def beyond(context: Run, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
     """Return the batches and loads that brought a table beyond that position."""
     batches = names_from(context, position.plus(2))
     loads = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) > position.scn]
@@ -59,7 +59,7 @@ def beyond(context: PipelineContext, position: ChainPosition) -> dict[TableId, t
     return found
 
 
-def check_supersedes(context: PipelineContext, spec: SnapshotSpec) -> None:
+def check_supersedes(context: Run, spec: SnapshotSpec) -> None:
     """Raise Terminal for a load that would set a table back behind a batch its spec does not name.
 
     That batch came later, and a rebuilt ledger would count it. The lease prevents this too, except with an older copy of the
@@ -77,7 +77,7 @@ def check_supersedes(context: PipelineContext, spec: SnapshotSpec) -> None:
             )
 
 
-def positions_applied(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
+def positions_applied(context: Run, name: str) -> dict[TableId, ChainPosition]:
     """Return the positions to which a batch brought its tables; none for a batch without a manifest."""
     result = batch_result(context, name)
     if result is None:
@@ -95,17 +95,17 @@ def left_alone(done: TableResult) -> bool:
     return (done.error or {}).get("code") == NOT_LOADED["code"]
 
 
-def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
+def positions_loaded(context: Run, name: str) -> dict[TableId, ChainPosition]:
     """Return the tables that a load filled, with the position of their contents."""
     return {task.table: position_loaded(task) for task, _ in loaded_tasks(context, name) or ()}
 
 
-def is_loaded(context: PipelineContext, table: TableId, scn: int) -> bool:
+def is_loaded(context: Run, table: TableId, scn: int) -> bool:
     """Return whether some load has filled the table with its snapshot AS OF this SCN."""
     return snapshot_position(context, table, scn) is not None
 
 
-def snapshot_position(context: PipelineContext, table: TableId, scn: int) -> ChainPosition | None:
+def snapshot_position(context: Run, table: TableId, scn: int) -> ChainPosition | None:
     """Return where the newest load has filled the table with a snapshot AS OF this SCN; None if none has."""
     names = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) >= scn]
     tasks = (task for name in reversed(names) for task, _ in loaded_tasks(context, name) or ())
@@ -116,7 +116,7 @@ def position_loaded(task: SnapshotTask) -> ChainPosition:
     return ChainPosition(incarnation_of(task.app_id), task.scn)
 
 
-def find_superseded(context: PipelineContext) -> Void:
+def find_superseded(context: Run) -> Void:
     """Return for each table that was set back the batches and loads that no longer count."""
     void: dict[TableId, set[str]] = defaultdict(set)
     for name in context.landing.files.names(layout.LOADS):
@@ -125,7 +125,7 @@ def find_superseded(context: PipelineContext) -> Void:
     return void
 
 
-def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
+def batch_result(context: Run, name: str) -> BatchResult | None:
     """Return a batch's result; None if it has no manifest yet. Raises LandingDamaged for that of another batch."""
     file = layout.batch_manifest(name)
     result = context.landing.files.read_record(BatchResult, file, apply_again(file))
@@ -141,7 +141,7 @@ def carried_now(files: Files, written_at: str) -> str:
     return written_at if path is None else files.location(path)
 
 
-def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask, int | None]] | None:
+def loaded_tasks(context: Run, name: str) -> list[tuple[SnapshotTask, int | None]] | None:
     """Return the tasks of the tables that a load filled, each with the Delta version it left; None for a load without a
     manifest."""
     manifest = layout.load_manifest(name)
@@ -161,7 +161,7 @@ def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask
     return [(task, loaded[task.table]) for task in spec.tables if task.table in loaded]
 
 
-def loads_until(context: PipelineContext, scn: int) -> Iterator[tuple[str, SnapshotTask, int]]:
+def loads_until(context: Run, scn: int) -> Iterator[tuple[str, SnapshotTask, int]]:
     """Yield what loads have filled AS OF the SCN or an older one, newest first: the load's name, the task, and the version of
     the Delta table that it left."""
     for name in reversed([name for name in context.landing.files.names(layout.LOADS) if scn_of(name) <= scn]):
@@ -170,7 +170,7 @@ def loads_until(context: PipelineContext, scn: int) -> Iterator[tuple[str, Snaps
                 yield name, task, version
 
 
-def tables_of_load(context: PipelineContext, name: str) -> list[TableId]:
+def tables_of_load(context: Run, name: str) -> list[TableId]:
     """Return the tables that a load was to fill; none where its spec is damaged too."""
     try:
         spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name))

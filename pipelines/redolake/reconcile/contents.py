@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.land import layout
 from redolake.reconcile.batches import (
     batch_result,
@@ -54,7 +54,7 @@ def best_contents(found: Iterable[Contents], at: ChainPosition) -> Contents | No
     return max(exact or before, key=lambda contents: (contents.end, contents.version), default=None)
 
 
-def contents_at(context: PipelineContext, tables: Collection[TableId], at: ChainPosition) -> dict[TableId, Contents | None]:
+def contents_at(context: Run, tables: Collection[TableId], at: ChainPosition) -> dict[TableId, Contents | None]:
     """Return for each table the version to read, or to go on from, for an SCN."""
     void, found = find_superseded(context), dict[TableId, list[Contents]]()
     for name, table, contents in every_contents(context, tables, at):
@@ -69,9 +69,7 @@ def contents_at(context: PipelineContext, tables: Collection[TableId], at: Chain
     return {table: best_contents(found.get(table, ()), at) for table in tables}
 
 
-def every_contents(
-    context: PipelineContext, tables: Collection[TableId], at: ChainPosition
-) -> Iterator[tuple[str, TableId, Contents]]:
+def every_contents(context: Run, tables: Collection[TableId], at: ChainPosition) -> Iterator[tuple[str, TableId, Contents]]:
     """Yield what batches left, newest first, from the batch that contains the SCN on: its name, the table, and the contents."""
     names = [n for n in context.landing.files.names(layout.BATCHES) if ChainPosition(end_of(n).resetlogs_id, start_of(n)) <= at]
     for name in newest_first(names):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingDamaged
 from redolake.land import layout
 from redolake.land.cures import apply_all_again, mine_again, run_again
@@ -26,7 +26,7 @@ from redolake.records.windows import WindowManifest
 log = logging.getLogger(__name__)
 
 
-def before_next(context: PipelineContext, last: BatchResult, following: WindowManifest) -> BatchResult | None:
+def before_next(context: Run, last: BatchResult, following: WindowManifest) -> BatchResult | None:
     """Return the batch that the next one continues: the last, or an older one where its carried rows are damaged. They are
     checked after an attempt that left no manifest, because it may have found the damage, and always at a RESETLOGS, where no
     older batch can be continued."""
@@ -37,12 +37,12 @@ def before_next(context: PipelineContext, last: BatchResult, following: WindowMa
     return last_undamaged(context, last, following.resetlogs_id, apply_all_again)
 
 
-def was_attempted_after(context: PipelineContext, last: BatchResult) -> bool:
+def was_attempted_after(context: Run, last: BatchResult) -> bool:
     return bool(names_from(context, last.end_position.plus(1)))
 
 
 def last_undamaged(
-    context: PipelineContext, last: BatchResult | None, resetlogs_id: int, cure: Callable[[Sequence[str]], str]
+    context: Run, last: BatchResult | None, resetlogs_id: int, cure: Callable[[Sequence[str]], str]
 ) -> BatchResult | None:
     """Return the batch, or the newest one before it whose carried rows are undamaged, or are not needed after a declared gap.
 
@@ -61,12 +61,12 @@ def last_undamaged(
     return None
 
 
-def with_whole_rows(context: PipelineContext, last: BatchResult | None) -> BatchResult | None:
+def with_whole_rows(context: Run, last: BatchResult | None) -> BatchResult | None:
     """Return the batch, or the newest one before it whose carried rows are undamaged, also one of an older incarnation."""
     return next((batch for batch in reversed_chain(context, last) if damage_of(batch) is None), None)
 
 
-def reversed_chain(context: PipelineContext, last: BatchResult | None) -> Iterator[BatchResult]:
+def reversed_chain(context: Run, last: BatchResult | None) -> Iterator[BatchResult]:
     """Yield the batch, and those before it, newest first."""
     while last is not None:
         yield last
@@ -93,7 +93,7 @@ def check_rows(path: str, written: FileDigest | None) -> None:
         pass
 
 
-def check_window(context: PipelineContext, window: WindowManifest) -> None:
+def check_window(context: Run, window: WindowManifest) -> None:
     """Raise LandingDamaged if a file of the window's redo is damaged."""
     digests = context.landing.windows.digests_of(window)
     for file in context.landing.windows.files_of(window):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.ledger import TableEntry
 from redolake.reconcile.ledger import drops
 from redolake.reconcile.newest_batches import BACK, end_of, is_in_chain, start_of
@@ -123,7 +123,7 @@ class DropReport:
         return self.con_id, self.xid, self.start_scn
 
 
-def read_drops(context: PipelineContext) -> tuple[DropReport, ...]:
+def read_drops(context: Run) -> tuple[DropReport, ...]:
     """Return all dropped transactions, oldest first."""
     dropped = drops(context)
     if not dropped:
@@ -133,12 +133,12 @@ def read_drops(context: PipelineContext) -> tuple[DropReport, ...]:
     return tuple(report_of(drop, outcome_of(drop, [*rows_of_drop(context, drop)], gaps), entries) for drop in ordered)
 
 
-def read_open_drops(context: PipelineContext) -> tuple[DropReport, ...]:
+def read_open_drops(context: Run) -> tuple[DropReport, ...]:
     """Return the dropped transactions that still matter: not ended yet, or some table lacks their changes."""
     return tuple(found for found in read_drops(context) if found.state == "open" or found.lacking)
 
 
-def record_drops(context: PipelineContext) -> None:
+def record_drops(context: Run) -> None:
     """Record for the page, `status` and the metrics which tables lack the changes of dropped transactions."""
     dropped = read_drops(context)
     found = [DropFact(drop.xid, drop.end_scn, drop.lacking) for drop in dropped if drop.lacking and drop.end_scn is not None]
@@ -167,7 +167,7 @@ def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[
     )
 
 
-def rows_of_drop(context: PipelineContext, drop: DroppedTransaction) -> Iterator[DroppedRows]:
+def rows_of_drop(context: Run, drop: DroppedTransaction) -> Iterator[DroppedRows]:
     """Yield what the batches of the chain have counted of a drop, up to its end; catch-ups count the same rows again.
 
     Each batch that a drop was given to names it. So the first one that does not, after one that does, was given none, and no

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.codec import to_body
 
 
-def record_histories(context: PipelineContext, result: BatchResult) -> None:
+def record_histories(context: Run, result: BatchResult) -> None:
     """Record what a batch has left of its tables' histories."""
     found = {str(done.table): done.history for done in result.tables if done.history is not None}
     if found:

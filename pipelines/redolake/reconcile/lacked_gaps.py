@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.reconcile.batches import loads_until, position_loaded
 from redolake.reconcile.contents import Contents
 from redolake.records.closed import ClosedTable
@@ -15,9 +15,7 @@ from redolake.values.table import TableId
 Load = tuple[TableId, ChainPosition, int]  # the table, the position that was loaded, and the version of the Delta table
 
 
-def gaps_lacked_at(
-    context: PipelineContext, bases: Mapping[TableId, Contents], at: ChainPosition
-) -> dict[TableId, list[DeclaredGap]]:
+def gaps_lacked_at(context: Run, bases: Mapping[TableId, Contents], at: ChainPosition) -> dict[TableId, list[DeclaredGap]]:
     """Return by table the declared gaps from before the SCN whose changes its version of `bases` lacks."""
     gaps = [gap for gap in context.landing.gaps.all() if gap.last_position <= at]
     closings = [(gap, context.landing.closings.of(gap.name)) for gap in gaps]

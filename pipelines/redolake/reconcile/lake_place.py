@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingMissing
 from redolake.land import layout
 from redolake.land.cures import begin_again
@@ -10,7 +10,7 @@ from redolake.land.files import Files
 from redolake.records.lakes import LakeMark, LakePlace
 
 
-def lake_place(context: PipelineContext) -> LakePlace:
+def lake_place(context: Run) -> LakePlace:
     """Return the lake for a job's spec, with the folders of the tables that have contents there."""
     pipeline, entries = context.pipeline, context.ledger.tables()
     holds = [e.table for e in entries if e.complete_to_scn is not None and e.table in pipeline.by_id]
@@ -24,7 +24,7 @@ def lake_place(context: PipelineContext) -> LakePlace:
     )
 
 
-def check_landing(context: PipelineContext) -> None:
+def check_landing(context: Run) -> None:
     """Raise LandingMissing if the lake was written from this landing, which is empty: begin no second pipeline below a mount
     point."""
     place = lake_place(context)
@@ -39,7 +39,7 @@ def check_landing(context: PipelineContext) -> None:
         )
 
 
-def missing_landing(context: PipelineContext) -> LandingMissing:
+def missing_landing(context: Run) -> LandingMissing:
     """Return the error of a landing that has no file of a pipeline that the ledger knows."""
     url = context.landing.files.url
     return LandingMissing(

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from redolake.context import PipelineContext, now
+from redolake.context import Run, now
 from redolake.errors import LandingDamaged, RedoLost
 from redolake.host import crash
 from redolake.land import layout
@@ -49,7 +49,7 @@ DROP = "drop transaction"
 BATCHES_AT_ONCE = 100  # in memory, each with what it did to all tables
 
 
-def reconcile_once(context: PipelineContext) -> None:
+def reconcile_once(context: Run) -> None:
     """Do what `reconcile_ledger` does, unless it was done in this turn and nobody else has held a lease since: then record only
     the windows that have landed meanwhile."""
     if context.leases_seen:
@@ -59,7 +59,7 @@ def reconcile_once(context: PipelineContext) -> None:
 
 
 @crash.writer
-def reconcile_ledger(context: PipelineContext) -> None:
+def reconcile_ledger(context: Run) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
     seen = context.ledger.lease_tokens()  # first: who takes one meanwhile is somebody else
@@ -75,7 +75,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
 
 
 @crash.writer
-def record_landed(context: PipelineContext) -> Position | None:
+def record_landed(context: Run) -> Position | None:
     """Record the windows that the ledger does not know, and return where the chain ends."""
     if news := unknown_windows(context):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
@@ -87,7 +87,7 @@ def record_landed(context: PipelineContext) -> Position | None:
     return position
 
 
-def check_positions(context: PipelineContext, position: Position | None) -> None:
+def check_positions(context: Run, position: Position | None) -> None:
     """Raise LedgerDamaged for a table that every batch would pass over: one that is complete to redo that has not landed, and
     that no snapshot has read, or a live one without a version."""
     described = context.ledger.described_tables()
@@ -105,7 +105,7 @@ def check_positions(context: PipelineContext, position: Position | None) -> None
             raise context.ledger.damage_error(f"the ledger has no version of {entry.table}, which has contents")
 
 
-def check_explained(context: PipelineContext, entry: TableEntry, last: BatchResult) -> None:
+def check_explained(context: Run, entry: TableEntry, last: BatchResult) -> None:
     """Raise LedgerDamaged for a live table whose position no batch and no load has left, by their manifests: the redo before it
     would be passed over. `last` is the newest batch."""
     at = entry.position
@@ -129,7 +129,7 @@ def check_explained(context: PipelineContext, entry: TableEntry, last: BatchResu
     )
 
 
-def has_no_batch(context: PipelineContext, at: ChainPosition) -> bool:
+def has_no_batch(context: Run, at: ChainPosition) -> bool:
     """Return whether no batch is left for a position: it is pruned, or in a declared gap."""
     pruned, gaps = context.landing.pruned, context.landing.gaps.all()
     is_pruned = pruned is not None and at < pruned.position
@@ -143,7 +143,7 @@ def leaves(result: BatchResult, entry: TableEntry) -> bool:
     )
 
 
-def unknown_windows(context: PipelineContext) -> list[str]:
+def unknown_windows(context: Run) -> list[str]:
     """Return the landed windows that the ledger does not know. It knows those before its position: they are recorded first."""
     position = context.ledger.position()
     if position is None:
@@ -152,7 +152,7 @@ def unknown_windows(context: PipelineContext) -> list[str]:
     return context.landing.windows.names_after(position.chain_position)
 
 
-def landed_position(context: PipelineContext) -> Position | None:
+def landed_position(context: Run) -> Position | None:
     """Return what `proven_position` does. Raises LandingMissing for an empty landing of a pipeline that the ledger knows."""
     position = proven_position(context)
     if position is None and context.ledger.position() is not None:
@@ -160,7 +160,7 @@ def landed_position(context: PipelineContext) -> Position | None:
     return position
 
 
-def proven_position(context: PipelineContext) -> Position | None:
+def proven_position(context: Run) -> Position | None:
     """Return the end of the chain, or where its first window will begin; None before the first snapshot."""
     end = context.landing.chain_end()
     if end is not None:
@@ -169,7 +169,7 @@ def proven_position(context: PipelineContext) -> Position | None:
     return None if start is None else start.position
 
 
-def reconcile_gaps(context: PipelineContext) -> None:
+def reconcile_gaps(context: Run) -> None:
     """Record declared gaps that the ledger does not know, and hold tables that must be read again after one.
 
     Tables are held each time: a batch or load from before the gap may have ended since and released them.
@@ -196,7 +196,7 @@ def lacks_gap(entry: TableEntry, found: DeclaredGap) -> bool:
     return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
 
-def reconcile_drops(context: PipelineContext) -> None:
+def reconcile_drops(context: Run) -> None:
     known = recorded_drops(context)
     there = drops(context)
     for found in there:
@@ -207,20 +207,20 @@ def reconcile_drops(context: PipelineContext) -> None:
 
 
 @crash.writer
-def restore_drops(context: PipelineContext, gone: Iterable[DroppedTransaction]) -> None:
+def restore_drops(context: Run, gone: Iterable[DroppedTransaction]) -> None:
     """Write again what only the ledger still knows: without its file, the next batch would apply a dropped transaction."""
     for drop in gone:
         log.warning("the dropped transaction %s is written again from the ledger", drop.name)
         context.landing.files.create_record(layout.drop_file(drop.name), drop)
 
 
-def recorded_drops(context: PipelineContext) -> dict[str, DroppedTransaction]:
+def recorded_drops(context: Run) -> dict[str, DroppedTransaction]:
     """Return the dropped transactions that the ledger knows, by their names."""
     bodies = [dict(decision.body) for decision in context.ledger.decisions(DROP)]
     return {body.pop("name"): from_body(DroppedTransaction, body, "a drop in the ledger") for body in bodies}
 
 
-def drops(context: PipelineContext) -> list[DroppedTransaction]:
+def drops(context: Run) -> list[DroppedTransaction]:
     """Return the dropped transactions. Raises LandingDamaged for a file that is another one's."""
     files = [f"{layout.DROPS}/{name}" for name in context.landing.files.names(layout.DROPS)]
     known = {layout.drop_file(name) for name in recorded_drops(context)} if files else set()
@@ -228,7 +228,7 @@ def drops(context: PipelineContext) -> list[DroppedTransaction]:
     return [drop for drop in found.values() if drop is not None]
 
 
-def read_drop(context: PipelineContext, file: str, cure: str) -> DroppedTransaction | None:
+def read_drop(context: Run, file: str, cure: str) -> DroppedTransaction | None:
     drop = context.landing.files.read_record(DroppedTransaction, file, cure)
     if drop is not None and file != layout.drop_file(drop.name):
         what = f"the file is about another transaction: {drop.name}"
@@ -246,7 +246,7 @@ def never_read(found: DeclaredGap, table: TableId) -> RedoLost:
 
 
 @crash.writer
-def reconcile_batches(context: PipelineContext) -> None:
+def reconcile_batches(context: Run) -> None:
     """Record the batches that the ledger does not know, in the order they were applied, with the versions that their DDL made:
     in one transaction, since a recorded batch is never read again."""
     newest = newest_batches(context)
@@ -264,31 +264,31 @@ def reconcile_batches(context: PipelineContext) -> None:
             rebuild_versions(context)
 
 
-def results_in_groups(context: PipelineContext, names: Sequence[str]) -> Iterator[list[tuple[BatchResult, str]]]:
+def results_in_groups(context: Run, names: Sequence[str]) -> Iterator[list[tuple[BatchResult, str]]]:
     """Return the results of batches that have one, each with its name, some at a time: those of years would fill the memory."""
     found = ((batch_result(context, name), name) for name in names)
     return in_parts(((result, name) for result, name in found if result is not None), BATCHES_AT_ONCE)
 
 
-def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:
+def last_batch(context: Run, until: ChainPosition | None = None) -> BatchResult | None:
     """Return the newest batch of the chain, or the newest that does not end after `until`. Catch-ups are not of the chain."""
     newest = newest_batches(context)
     found = newest_of(context, () if newest is None else newest.names, until)
     return found or newest_of(context, context.landing.files.names(layout.BATCHES), until)
 
 
-def newest_of(context: PipelineContext, names: Iterable[str], until: ChainPosition | None) -> BatchResult | None:
+def newest_of(context: Run, names: Iterable[str], until: ChainPosition | None) -> BatchResult | None:
     """Return the newest of the batches that is of the chain and does not end after `until`."""
     chain = newest_first(name for name in names if is_in_chain(name) and (until is None or end_of(name) <= until))
     return next((result for name in chain if (result := batch_result(context, name)) is not None), None)
 
 
-def chain_names(context: PipelineContext) -> list[str]:
+def chain_names(context: Run) -> list[str]:
     """Return the names of the chain's batches, newest first."""
     return newest_first(name for name in context.landing.files.names(layout.BATCHES) if is_in_chain(name))
 
 
-def chain_of_batches(context: PipelineContext) -> list[BatchResult]:
+def chain_of_batches(context: Run) -> list[BatchResult]:
     """Return the batches of the chain, oldest first, without catch-ups of single tables."""
     found = (batch_result(context, name) for name in reversed(chain_names(context)))
     return [result for result in found if result is not None]
@@ -304,13 +304,13 @@ def is_obsolete_hold(done: TableResult, entry: TableEntry, result: BatchResult) 
     return entry.position >= result.end_position.plus(-1)
 
 
-def is_held_since(context: PipelineContext, entry: TableEntry, batch: str) -> bool:
+def is_held_since(context: Run, entry: TableEntry, batch: str) -> bool:
     """Return whether the table was held after the batch was prepared."""
     prepared = context.ledger.batch(batch)
     return prepared is not None and entry.held_at is not None and entry.held_at > prepared.created_at
 
 
-def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, str]], void: Void) -> None:
+def record_results(context: Run, found: Sequence[tuple[BatchResult, str]], void: Void) -> None:
     """Record the results of batches, each with its name, in their order; what is written is what is left after the last. Tables
     that a load has set back since are left out."""
     before = {entry.table: entry for entry in context.ledger.tables()}
@@ -339,7 +339,7 @@ def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, 
         record_histories(context, result)
 
 
-def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:
+def entry_after(context: Run, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:
     """Return a table's entry after a batch."""
     if left_alone(done):
         return entry
@@ -365,7 +365,7 @@ def contents_of(entry: TableEntry) -> tuple[Scn | None, int | None, int | None]:
     return entry.complete_to_scn, entry.resetlogs_id, entry.delta_version
 
 
-def move_entry(context: PipelineContext, before: TableEntry, after: TableEntry) -> None:
+def move_entry(context: Run, before: TableEntry, after: TableEntry) -> None:
     """Hold or release a table whose entry says so after a batch."""
     if after.state != "held" or after.held_at != before.held_at:
         if before.state == "held":
@@ -374,7 +374,7 @@ def move_entry(context: PipelineContext, before: TableEntry, after: TableEntry) 
             context.ledger.hold(after.table, after.error or {})
 
 
-def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> AppliedBatch:
+def applied_batch(context: Run, result: BatchResult, name: str) -> AppliedBatch:
     return AppliedBatch(
         name,
         ScnRange(Scn(result.start), Scn(result.end)),

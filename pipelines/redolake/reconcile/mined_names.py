@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import SchemaConflict
 from redolake.land.dictionary import Readings
 from redolake.records.batches.carry import OpenTransaction
@@ -23,7 +23,7 @@ from redolake.values.table import TableVersion
 
 
 def mined_names(
-    context: PipelineContext,
+    context: Run,
     versions: Sequence[TableVersion],
     windows: Sequence[WindowManifest],
     carried: Sequence[OpenTransaction],
@@ -50,7 +50,7 @@ def mined_names(
 
 
 def windows_of_rows(
-    context: PipelineContext, windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]
+    context: Run, windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]
 ) -> Sequence[WindowManifest]:
     """Return the batch's windows, and the older ones from which rows of open transactions may be carried over."""
     oldest = oldest_start(windows, carried)
@@ -64,7 +64,7 @@ def oldest_start(windows: Sequence[WindowManifest], carried: Sequence[OpenTransa
 
 
 def columns_known_from(
-    context: PipelineContext,
+    context: Run,
     first: TableVersion,
     windows: Sequence[WindowManifest],
     carried: Sequence[OpenTransaction],

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from redolake.context import PipelineContext, now
+from redolake.context import Run, now
 from redolake.land import layout
 from redolake.land.closings import still_open
 from redolake.land.files import Files
@@ -34,7 +34,7 @@ class Need:
     cure: str
 
 
-def transactions(context: PipelineContext) -> Iterator[Need]:
+def transactions(context: Run) -> Iterator[Need]:
     """Keep the windows from the start of the oldest open transaction on: its carried rows are read from them again where their
     files are damaged."""
     last = last_batch(context)
@@ -49,7 +49,7 @@ def transactions(context: PipelineContext) -> Iterator[Need]:
         yield Need(ChainPosition(last.resetlogs_id, oldest.start_scn), what + (", parked" if parked else ""), cure)
 
 
-def tables_behind(context: PipelineContext) -> Iterator[Need]:
+def tables_behind(context: Run) -> Iterator[Need]:
     """Keep the windows that a held or lagging table has not applied."""
     last = last_batch(context)
     for entry in context.ledger.tables():
@@ -63,7 +63,7 @@ def tables_behind(context: PipelineContext) -> Iterator[Need]:
             yield Need(end, f"{entry.table} lags, complete to SCN {entry.complete_to_scn}", "let apply catch it up")
 
 
-def snapshots_under_way(context: PipelineContext) -> Iterator[Need]:
+def snapshots_under_way(context: Run) -> Iterator[Need]:
     """Keep the windows after a snapshot that is being read or loaded."""
     entries = [entry for entry in context.ledger.tables() if entry.table in context.pipeline.by_id]
     with ThreadPoolExecutor(LISTED_AT_ONCE) as pool:
@@ -73,7 +73,7 @@ def snapshots_under_way(context: PipelineContext) -> Iterator[Need]:
                 yield Need(begun.plus(1), what, f"let it end, or run `redolake snapshot {entry.table.in_command}` again")
 
 
-def begun_snapshot(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:
+def begun_snapshot(context: Run, entry: TableEntry) -> ChainPosition | None:
     """Return the position of the table's newest snapshot, if that is younger than `keep.attempts` and not loaded."""
     snapshots = context.landing.snapshots
     scn = max(snapshots.scns(entry.table), default=None)
@@ -87,7 +87,7 @@ def begun_snapshot(context: PipelineContext, entry: TableEntry) -> ChainPosition
     return ChainPosition(since.resetlogs_id, scn) if since is not None and is_young else None
 
 
-def backfills_under_way(context: PipelineContext) -> Iterator[Need]:
+def backfills_under_way(context: Run) -> Iterator[Need]:
     """Keep the windows that a running backfill reads; one that was killed long ago has left a spec without a manifest too."""
     files = context.landing.files
     for name in files.names(layout.BACKFILLS):
@@ -104,7 +104,7 @@ def backfills_under_way(context: PipelineContext) -> Iterator[Need]:
             yield Need(position, f"a backfill from SCN {spec.start} to {spec.end} was begun", "let it end")
 
 
-def open_gaps(context: PipelineContext) -> Iterator[Need]:
+def open_gaps(context: Run) -> Iterator[Need]:
     """Keep what closing a declared gap reads: the windows since the oldest transaction that it dropped began."""
     for gap in context.landing.gaps.all():
         present = still_open(gap, context.landing.closings.of)
@@ -119,7 +119,7 @@ def open_gaps(context: PipelineContext) -> Iterator[Need]:
         yield Need(ChainPosition(gap.start.resetlogs_id, first), what, cure)
 
 
-def replay(context: PipelineContext) -> Iterator[Need]:
+def replay(context: Run) -> Iterator[Need]:
     """Keep what `keep.replay` promises for backfills."""
     horizon = context.pipeline.keep.replay
     if horizon is not None:
@@ -127,7 +127,7 @@ def replay(context: PipelineContext) -> Iterator[Need]:
         yield Need(end_of_older(context, horizon), what, "choose a shorter `keep.replay`")
 
 
-def whole_copies(context: PipelineContext) -> Iterator[Need]:
+def whole_copies(context: Run) -> Iterator[Need]:
     """Keep the windows since the whole copies of tables that may take the live ones' places, or go back there."""
     last = last_batch(context)
     names = Files(context.pipeline.lake, public=True).names(layout.SHADOWS) if last is not None else []
@@ -138,7 +138,7 @@ def whole_copies(context: PipelineContext) -> Iterator[Need]:
         yield Need(ChainPosition(last.resetlogs_id, scn + 1), f"the copy {found[0]} of tables is complete to SCN {scn}", cure)
 
 
-PROMISES: tuple[Callable[[PipelineContext], Iterable[Need]], ...] = (
+PROMISES: tuple[Callable[[Run], Iterable[Need]], ...] = (
     transactions,
     tables_behind,
     snapshots_under_way,
@@ -149,12 +149,12 @@ PROMISES: tuple[Callable[[PipelineContext], Iterable[Need]], ...] = (
 )
 
 
-def find_needs(context: PipelineContext) -> list[Need]:
+def find_needs(context: Run) -> list[Need]:
     """Return what is needed, the oldest first."""
     return sorted((need for promise in PROMISES for need in promise(context)), key=lambda need: need.position)
 
 
-def end_of_older(context: PipelineContext, age: timedelta) -> ChainPosition:
+def end_of_older(context: Run, age: timedelta) -> ChainPosition:
     """Return the end of the newest window that landed longer ago; BEFORE_ALL if there is none.
 
     Windows land in the order of the chain, so few are asked for. One that was mined again since, or copied with the

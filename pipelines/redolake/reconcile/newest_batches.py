@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.land import layout
 from redolake.land.continued import ContinuedBatches
 from redolake.values.scn import ChainPosition
@@ -28,7 +28,7 @@ class NewestBatches:
 _found: WeakKeyDictionary[ContinuedBatches, NewestBatches] = WeakKeyDictionary()  # by landing, each of which one step has
 
 
-def newest_batches(context: PipelineContext) -> NewestBatches | None:
+def newest_batches(context: Run) -> NewestBatches | None:
     """Return the newest batches; None where only the folder of all batches can say which they are."""
     continued = context.landing.continued
     if continued not in _found and continued.are_complete:
@@ -39,7 +39,7 @@ def newest_batches(context: PipelineContext) -> NewestBatches | None:
     return _found.get(continued)
 
 
-def follow(context: PipelineContext, known: Iterable[str], start: ChainPosition) -> list[str]:
+def follow(context: Run, known: Iterable[str], start: ChainPosition) -> list[str]:
     """Return the batches that end at `start` or later: those of `known`, and all that were prepared after one of them."""
     names, end, is_applied = {name for name in known if end_of(name) >= start}, start, dict[str, bool]()
     while True:
@@ -52,11 +52,11 @@ def follow(context: PipelineContext, known: Iterable[str], start: ChainPosition)
         end = min(ends)
 
 
-def has_manifest(context: PipelineContext, batch: str) -> bool:
+def has_manifest(context: Run, batch: str) -> bool:
     return context.landing.files.exists(layout.batch_manifest(batch))
 
 
-def names_from(context: PipelineContext, position: ChainPosition) -> list[str]:
+def names_from(context: Run, position: ChainPosition) -> list[str]:
     """Return the batches that end at a position or later, with a manifest or without."""
     newest = newest_batches(context)
     names = newest.names if newest is not None and newest.floor <= position else context.landing.files.names(layout.BATCHES)

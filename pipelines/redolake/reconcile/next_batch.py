@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import InvariantBroken, LandingDamaged, Terminal, report_with
 from redolake.land import layout
 from redolake.land.cures import mine_again, restore
@@ -48,7 +48,7 @@ VersionsOfTime = Mapping[TableId, Sequence[TableVersion]]
 READINGS_BEFORE = 8
 
 
-def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
+def next_batch(context: Run, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch of the landed windows after the last batch, up to the next declared gap, RESETLOGS or `batch.max_rows`.
 
     If the rows that the last batch has carried over are damaged, it continues an older one, and reads the windows since then
@@ -63,16 +63,16 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
     return build_batch(context, windows, before, tables) if windows else None
 
 
-def windows_between(context: PipelineContext, before: BatchResult | None, last: BatchResult) -> list[WindowManifest]:
+def windows_between(context: Run, before: BatchResult | None, last: BatchResult) -> list[WindowManifest]:
     """Return the windows after a batch up to the end of a later one."""
     return list(takewhile(lambda window: window.end_position <= last.end_position, windows_after(context, before)))
 
 
-def windows_after(context: PipelineContext, batch: BatchResult | None) -> Iterator[WindowManifest]:
+def windows_after(context: Run, batch: BatchResult | None) -> Iterator[WindowManifest]:
     return context.landing.windows.each_after(BEFORE_ALL if batch is None else batch.end_position)
 
 
-def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
+def catch_up(context: Run, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch for one table that lags the others, for example after `resume`; None if no table lags.
 
     It continues the last batch whose end the table has reached, with that batch's carry-over. Raises LedgerDamaged for a
@@ -99,7 +99,7 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
     return None
 
 
-def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResult) -> BatchSpec | None:
+def catch_up_batch(context: Run, entry: TableEntry, last: BatchResult) -> BatchSpec | None:
     """Return the batch that catches a table up, as far as no redo decides about it that is not landed yet; None if that is not
     at all. Raises LandingDamaged where a file is damaged that only this table needs."""
     before = reached = last_batch(context, entry.position.plus(1))
@@ -125,7 +125,7 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
 
 
-def check_beginning(context: PipelineContext, first: WindowManifest) -> None:
+def check_beginning(context: Run, first: WindowManifest) -> None:
     """Raise LandingDamaged for a batch that continues none and does not begin where the chain does: what was carried over from
     the windows before it is gone."""
     gaps = gaps_after(context, None)
@@ -181,7 +181,7 @@ def first_windows(windows: Iterable[WindowManifest], max_rows: int) -> list[Wind
     return found
 
 
-def is_configured(context: PipelineContext, table: TableId) -> bool:
+def is_configured(context: Run, table: TableId) -> bool:
     return table in context.pipeline.by_id
 
 
@@ -190,13 +190,13 @@ def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
     return entry.position >= batch.end_position.plus(-1)
 
 
-def landed_window(context: PipelineContext, manifest: WindowManifest) -> LandedWindow:
+def landed_window(context: Run, manifest: WindowManifest) -> LandedWindow:
     windows = context.landing.windows
     return LandedWindow(manifest.name, manifest.start, manifest.end, windows.files_of(manifest), windows.reread_of(manifest))
 
 
 def build_batch(
-    context: PipelineContext,
+    context: Run,
     windows: Sequence[WindowManifest],
     before: BatchResult | None,
     entries: Sequence[TableEntry],
@@ -244,14 +244,14 @@ def build_batch(
     )
 
 
-def digests(context: PipelineContext, windows: Sequence[WindowManifest], carried: BatchResult | None) -> dict[str, FileDigest]:
+def digests(context: Run, windows: Sequence[WindowManifest], carried: BatchResult | None) -> dict[str, FileDigest]:
     """Return size and hash of all files that a batch may read."""
     landed = {file: one for m in windows for file, one in context.landing.windows.digests_of(m).items()}
     return {**landed, **(carried.digests if carried else {})}
 
 
 def build_tasks(
-    context: PipelineContext,
+    context: Run,
     windows: Sequence[WindowManifest],
     before: BatchResult | None,
     entries: Sequence[TableEntry],
@@ -313,7 +313,7 @@ def build_tasks(
     return tuple(tasks)
 
 
-def read_since(context: PipelineContext, first: WindowManifest) -> ChainPosition:
+def read_since(context: Run, first: WindowManifest) -> ChainPosition:
     """Return a position from which dictionary readings are wanted at first: some windows before a batch's, so that there is one
     before it. Each window was planned after a reading."""
     newest = islice(context.landing.windows.newest_names(), READINGS_BEFORE)
@@ -326,7 +326,7 @@ def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | N
     return max((scn for scn in (after_batch, loaded) if scn is not None), default=None)
 
 
-def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
+def positions_after(context: Run, before: BatchResult) -> dict[TableId, int]:
     """Return each table's position in its Delta log after `before`, and after catch-ups that end where it ends."""
     void, found = find_superseded(context), dict[TableId, int]()
     for name, _, done in results_after(context, before):
@@ -335,7 +335,7 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
     return found
 
 
-def histories_after(context: PipelineContext, before: BatchResult, *, is_same_incarnation: bool) -> dict[TableId, int]:
+def histories_after(context: Run, before: BatchResult, *, is_same_incarnation: bool) -> dict[TableId, int]:
     """Return each history's position after `before`, as `positions_after`; the least one of all after a RESETLOGS. A history
     that somebody has let begin again since is left out."""
     left = [(result.applied_at, done) for _, result, done in results_after(context, before) if done.history is not None]
@@ -349,7 +349,7 @@ def histories_after(context: PipelineContext, before: BatchResult, *, is_same_in
     return found
 
 
-def results_after(context: PipelineContext, before: BatchResult) -> Iterator[tuple[str, BatchResult, TableResult]]:
+def results_after(context: Run, before: BatchResult) -> Iterator[tuple[str, BatchResult, TableResult]]:
     """Yield what `before`, and catch-ups that end where it ends, have done to each table."""
     for name in names_from(context, before.end_position):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
@@ -358,7 +358,7 @@ def results_after(context: PipelineContext, before: BatchResult) -> Iterator[tup
             yield name, result, done
 
 
-def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:
+def gaps_after(context: Run, before: BatchResult | None) -> list[DeclaredGap]:
     """Return the declared gaps that directly follow `before`, or the start of the chain.
 
     Raises InvariantBroken if the first gap drops another number of rows than the batch carried out.
@@ -389,7 +389,7 @@ def differing_transactions(carried: Sequence[OpenTransaction], named: Sequence[O
     )
 
 
-def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainPosition:
+def continues_at(context: Run, before: BatchResult | None) -> ChainPosition:
     """Return the chain position at the end of `before`; without a batch, the first position of the chain."""
     if before is not None:
         return before.end_position
@@ -399,7 +399,7 @@ def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainP
 
 
 def check_continuity(
-    context: PipelineContext, windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]
+    context: Run, windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]
 ) -> None:
     """Raise LandingDamaged if redo is missing between the windows, or between them and the batch or declared gaps before
     them."""
@@ -421,7 +421,7 @@ def check_one_reader(windows: Sequence[WindowManifest]) -> None:
         )
 
 
-def hole(context: PipelineContext, end: ChainPosition, start: ChainPosition) -> LandingDamaged:
+def hole(context: Run, end: ChainPosition, start: ChainPosition) -> LandingDamaged:
     """Return the error for windows that have landed, and are gone. The chain still names the first one."""
     gone = context.landing.windows.window_at(end)
     name = None if gone is None else gone.name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import RedoLost
 from redolake.ledger import TableEntry
 from redolake.reconcile.batches import batch_result
@@ -21,14 +21,14 @@ from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId
 
 
-def since_of(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:
+def since_of(context: Run, entry: TableEntry) -> ChainPosition | None:
     """Return the position from which the table's rows are needed after its snapshot; None if it has none."""
     if entry.snapshot_scn is None:
         return None
     return context.landing.snapshots.redo_needed_from(entry.table, entry.snapshot_scn)
 
 
-def batches_between(context: PipelineContext, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
+def batches_between(context: Run, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
     """Return the batches of the chain that end after `since` and not after `until`."""
     names = [name for name in names_from(context, since.plus(1)) if is_in_chain(name) and end_of(name) <= until]
     return [result for name in names if (result := batch_result(context, name)) is not None]
@@ -38,9 +38,7 @@ def is_without(batch: BatchResult, table: TableId) -> bool:
     return all(done.table != table for done in batch.tables)
 
 
-def omission(
-    context: PipelineContext, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]
-) -> HoldAt | None:
+def omission(context: Run, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]) -> HoldAt | None:
     """Return a hold if an omitted table may lack changes in a batch over `windows` that carries over from `carried`.
 
     A table that has advanced since its snapshot depends on that batch alone: older ones would have held it before.

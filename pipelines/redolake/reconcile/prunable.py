@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from redolake.context import PipelineContext, now
+from redolake.context import Run, now
 from redolake.land import layout
 from redolake.land.files import Files, ListedFile
 from redolake.ledger import TableEntry
@@ -36,13 +36,13 @@ UNFINISHED = ".part"
 # --- Below the position from which the chain goes on --------------------------------------------------------------------
 
 
-def pruned_windows(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
+def pruned_windows(context: Run, cut: ChainPosition) -> Iterator[str]:
     """Yield the folders of windows before the cut."""
     names = context.landing.files.names(layout.WINDOWS)
     yield from (layout.window_folder(name) for name in names if not layout.ends_after(name, cut))
 
 
-def pruned_links(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
+def pruned_links(context: Run, cut: ChainPosition) -> Iterator[str]:
     """Yield the links of the chain before the cut, and the marks beside batches there. The links of declared gaps stay."""
     files = context.landing.files
     gaps = set(files.names(layout.GAPS))
@@ -52,7 +52,7 @@ def pruned_links(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
     yield from (f"{layout.CONTINUED}/{name}" for name in marks if name < cut.name)
 
 
-def pruned_batches(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
+def pruned_batches(context: Run, cut: ChainPosition) -> Iterator[str]:
     """Yield the folders of batches that end before the cut; of those with rows that a later batch carries, the other files."""
     files, kept = context.landing.files, carried_files(context, cut)
     for name in files.names(layout.BATCHES):
@@ -65,14 +65,14 @@ def pruned_batches(context: PipelineContext, cut: ChainPosition) -> Iterator[str
             yield from (file.path for file in files.list_files(folder) if files.location(file.path) not in kept)
 
 
-def carried_files(context: PipelineContext, cut: ChainPosition) -> set[str]:
+def carried_files(context: Run, cut: ChainPosition) -> set[str]:
     """Return the files with rows of open transactions that batches from the cut on may read. Parked rows stay where they were
     written first, and each later batch names them."""
     at_cut = (batch_result(context, n) for n in context.landing.files.names(layout.BATCHES) if end_of(n) == cut)
     return {file for batch in (*at_cut, last_batch(context)) if batch is not None for file in batch.carried}
 
 
-def pruned_readings(context: PipelineContext, cut: ChainPosition) -> list[ChainPosition]:
+def pruned_readings(context: Run, cut: ChainPosition) -> list[ChainPosition]:
     """Return the dictionary readings before the cut, without the newest one and the newest of each table."""
     dictionary = context.landing.dictionary
     older = [position for position in dictionary.positions() if position < cut]
@@ -85,14 +85,14 @@ def pruned_readings(context: PipelineContext, cut: ChainPosition) -> list[ChainP
     return [position for position in older if position not in kept]
 
 
-def pruned_contents(context: PipelineContext, gone: Collection[ChainPosition]) -> set[str]:
+def pruned_contents(context: Run, gone: Collection[ChainPosition]) -> set[str]:
     """Return the contents that only readings of `gone` refer to."""
     dictionary = context.landing.dictionary
     used = {dictionary.content_at(position) for position in dictionary.positions() if position not in gone}
     return {dictionary.content_at(position) for position in gone} - used
 
 
-def pruned_loads(context: PipelineContext, cut: ChainPosition) -> list[str]:
+def pruned_loads(context: Run, cut: ChainPosition) -> list[str]:
     """Return the folders of loads that nothing needs: every table was loaded again before the cut, or the load is void for it.
 
     The newest load of a table before the cut is what its contents, its versions and reads AS OF an SCN begin with, also in a
@@ -118,7 +118,7 @@ def counts(void: Void, load: str, task: SnapshotTask) -> bool:
     return load not in void.get(task.table, ())
 
 
-def passed_splits(context: PipelineContext) -> Iterator[str]:
+def passed_splits(context: Run) -> Iterator[str]:
     """Yield what was known of split transactions at the end of older windows: the newest state is continued."""
     files = context.landing.files
     for gap in files.names(layout.SPLIT):
@@ -128,7 +128,7 @@ def passed_splits(context: PipelineContext) -> Iterator[str]:
 # --- Snapshots, backfills, shadows --------------------------------------------------------------------------------------
 
 
-def loaded_snapshots(context: PipelineContext, age: timedelta) -> Iterator[str]:
+def loaded_snapshots(context: Run, age: timedelta) -> Iterator[str]:
     """Yield the rows of snapshots that are loaded, and all of those that newer ones have replaced. The beginning of the table's
     contents stays: its description, and the SCN from which redo is needed."""
     files, limit = context.landing.files, now() - age
@@ -153,13 +153,13 @@ def is_continued(folder: str, found: Collection[ListedFile], current: Mapping[st
     return "chunks.json" in names and "given-up.json" not in names and scn.isdigit() and int(scn) > newest
 
 
-def current_folders(context: PipelineContext) -> dict[str, TableEntry]:
+def current_folders(context: Run) -> dict[str, TableEntry]:
     """Return the tables by the folder of the snapshot that their contents began with."""
     found = (entry for entry in context.ledger.tables() if entry.snapshot_scn is not None)
     return {layout.snapshot_folder(entry.table, entry.snapshot_scn or 0): entry for entry in found}
 
 
-def old_proofs(context: PipelineContext, age: timedelta) -> Iterator[str]:
+def old_proofs(context: Run, age: timedelta) -> Iterator[str]:
     """Yield results of comparisons that are older than `age`, up to the newest one of all rows of each table."""
     files, limit = context.landing.files, now() - age
     for folder in files.names(layout.PROOFS):
@@ -171,7 +171,7 @@ def old_proofs(context: PipelineContext, age: timedelta) -> Iterator[str]:
         yield from (f"{place}/{name}" for name in there if layout.proof_of(name) in gone)
 
 
-def newest_whole(context: PipelineContext, place: str, proofs: Sequence[str]) -> str | None:
+def newest_whole(context: Run, place: str, proofs: Sequence[str]) -> str | None:
     """Return the newest comparison of all rows."""
     for name in reversed(proofs):
         found = context.landing.files.read_record(TableProof, f"{place}/{name}.json")
@@ -180,7 +180,7 @@ def newest_whole(context: PipelineContext, place: str, proofs: Sequence[str]) ->
     return None
 
 
-def old_backfills(context: PipelineContext, age: timedelta) -> Iterator[str]:
+def old_backfills(context: Run, age: timedelta) -> Iterator[str]:
     found = by_folder(context.landing.files.list_files(layout.BACKFILLS), 2)
     yield from (folder for folder, files in found.items() if is_old(files, now() - age))
 
@@ -195,7 +195,7 @@ def old_shadows(lake: Files, age: timedelta) -> Iterator[str]:
 # --- What killed attempts have left -------------------------------------------------------------------------------------
 
 
-def left_files(context: PipelineContext, age: timedelta) -> Iterator[str]:
+def left_files(context: Run, age: timedelta) -> Iterator[str]:
     """Yield files that no manifest names, and that nobody has written for a while. Nothing runs that writes tables meanwhile.
 
     Files of a window that has not landed yet stay: its other slices may still be mined."""
@@ -215,7 +215,7 @@ def left_files(context: PipelineContext, age: timedelta) -> Iterator[str]:
     yield from (name for name in root if is_before(context.landing.files.time_of(name), limit))
 
 
-def left_by_windows(context: PipelineContext, limit: datetime) -> Iterator[str]:
+def left_by_windows(context: Run, limit: datetime) -> Iterator[str]:
     windows, end = context.landing.windows, context.landing.chain_end()
     found = by_folder(context.landing.files.list_files(layout.WINDOWS), 2)
     landed = {manifest.name: manifest.all_files for manifest in windows.each_once(windows.names())}
@@ -231,12 +231,12 @@ def left_by_windows(context: PipelineContext, limit: datetime) -> Iterator[str]:
             yield from others_than(files, (), limit)
 
 
-def is_after(context: PipelineContext, end: ChainPosition) -> bool:
+def is_after(context: Run, end: ChainPosition) -> bool:
     """Return whether what ends there was not pruned: its files go with it."""
     return context.landing.pruned is None or end > context.landing.pruned.position
 
 
-def left_by_batches(context: PipelineContext, limit: datetime) -> Iterator[str]:
+def left_by_batches(context: Run, limit: datetime) -> Iterator[str]:
     last, files = last_batch(context), context.landing.files
     if last is None:
         return
@@ -256,7 +256,7 @@ def left_by_batches(context: PipelineContext, limit: datetime) -> Iterator[str]:
                 yield file.path
 
 
-def left_by_snapshots(context: PipelineContext, limit: datetime) -> Iterator[str]:
+def left_by_snapshots(context: Run, limit: datetime) -> Iterator[str]:
     """Yield what reads that were killed have left: unfinished files, rows that no manifest names, and all of a snapshot that
     was never read to its end, once another one is the table's."""
     files = context.landing.files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.land.quotes import doubtful_windows, join_doubtful
 from redolake.ledger.entries import VersionEntry
 from redolake.reconcile.batches import batch_result
@@ -20,7 +20,7 @@ from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
 
-def cut_at(context: PipelineContext, limit: ChainPosition) -> ChainPosition | None:
+def cut_at(context: Run, limit: ChainPosition) -> ChainPosition | None:
     """Return the end of the last batch of the chain that ends at `limit` or before; None where none does. From there the open
     transactions are known, with their rows. The newest window always stays, for it says where the chain goes on."""
     newest = context.landing.windows.last(1)
@@ -88,7 +88,7 @@ def sum_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, in
     return {table: one.get(table, 0) + other.get(table, 0) for table in {**one, **other}}
 
 
-def make_record(context: PipelineContext, cut: ChainPosition, at: str, by: str) -> Pruned:
+def make_record(context: Run, cut: ChainPosition, at: str, by: str) -> Pruned:
     """Return the record with which the chain begins at `cut`: the one before, and what the windows and batches since then have
     shown."""
     before = context.landing.pruned
@@ -115,7 +115,7 @@ def make_record(context: PipelineContext, cut: ChainPosition, at: str, by: str) 
     )
 
 
-def pruned_batch(context: PipelineContext, name: str, since: ChainPosition | None, cut: ChainPosition) -> BatchResult | None:
+def pruned_batch(context: Run, name: str, since: ChainPosition | None, cut: ChainPosition) -> BatchResult | None:
     """Return the batch if it ends after `since` and not after `cut`; the one that ends at `since` was counted then."""
     if end_of(name) > cut or (since is not None and end_of(name) <= since):
         return None
@@ -130,7 +130,7 @@ def adjoin(results: Sequence[BatchResult]) -> Iterator[BatchResult]:
         end = result.end
 
 
-def versions_now(context: PipelineContext) -> dict[TableId, tuple[KnownVersion, ...]]:
+def versions_now(context: Run) -> dict[TableId, tuple[KnownVersion, ...]]:
     return {table: tuple(map(known_version, entries)) for table, entries in context.ledger.all_versions().items()}
 
 

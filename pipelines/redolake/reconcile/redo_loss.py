@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import RedolakeError
 from redolake.ledger import Loss
 from redolake.records.codec import from_body, to_body
@@ -69,7 +69,7 @@ class MissingLogReport:
 
 
 def record_redo_loss(
-    context: PipelineContext,
+    context: Run,
     error: RedolakeError,
     step: Step,
     position: Position,
@@ -81,7 +81,7 @@ def record_redo_loss(
     return context.ledger.record_loss(error.as_dict(), step=step, position=to_body(at), missing=logs)
 
 
-def clear_redo_loss(context: PipelineContext, step: Step) -> None:
+def clear_redo_loss(context: Run, step: Step) -> None:
     """Clear a loss that `step` has proved to be over. A plan relies on V$ARCHIVED_LOG, so it cannot clear what mining lost;
     landing can clear both."""
     loss = context.ledger.loss()

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from redolake.config import Pipeline
 from redolake.config.resnapshot import ResnapshotLimits
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.land.dictionary import Readings
 from redolake.ledger import TableEntry
 from redolake.reconcile.table_versions import known_versions
@@ -53,7 +53,7 @@ def too_large(most: int) -> Obstacle:
     return Obstacle(f"it has more than {most} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`")
 
 
-def answer(context: PipelineContext, entry: TableEntry) -> str | None:
+def answer(context: Run, entry: TableEntry) -> str | None:
     """Return the policy by which a held table is read again; None if there is none, or if the table is not there again."""
     where = (entry.error or {}).get("where", {})
     if entry.table not in context.pipeline.by_id or entry.complete_to_scn is None:
@@ -98,7 +98,7 @@ def name_policy(hold: HoldAt, policy: str | None) -> HoldAt:
     return replace(hold, error={**hold.error, "cure": cure})
 
 
-def is_there_again(context: PipelineContext, table: TableId) -> bool:
+def is_there_again(context: Run, table: TableId) -> bool:
     """Return whether the newest dictionary reading shows the table with an OBJECT_ID that it has not had."""
     since = [window.start_position for window in context.landing.windows.last(1)]
     newest = next(Readings(context.landing.dictionary, *since).newest_first(0, 0), None)

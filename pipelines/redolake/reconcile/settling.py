@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ChunksNeedOneScn, Transient
 from redolake.ledger import TableEntry
 from redolake.reconcile.holds import NOT_LOADED, BatchedTable
@@ -16,7 +16,7 @@ from redolake.records.batches.spec import HoldAt
 from redolake.schema import Derived
 
 
-def settles_at(context: PipelineContext, entry: TableEntry) -> int | None:
+def settles_at(context: Run, entry: TableEntry) -> int | None:
     """Return the SCN up to which redo must be applied before the table's rows are those of one SCN; None if they are."""
     if entry.snapshot_scn is None or entry.complete_to_scn != entry.snapshot_scn:
         return None
@@ -24,7 +24,7 @@ def settles_at(context: PipelineContext, entry: TableEntry) -> int | None:
     return None if manifest is None else manifest.settles_at
 
 
-def check_settled(context: PipelineContext, entry: TableEntry) -> None:
+def check_settled(context: Run, entry: TableEntry) -> None:
     """Raise Transient for a table whose rows are those of several SCNs: they equal no state of the source."""
     settles = settles_at(context, entry)
     if settles is not None:

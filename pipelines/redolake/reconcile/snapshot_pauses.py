@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.values.table import TableId
 
 
@@ -19,7 +19,7 @@ class PausedNow:
     by_person: bool
 
 
-def pause_now(context: PipelineContext, table: TableId, at: datetime) -> PausedNow | None:
+def pause_now(context: Run, table: TableId, at: datetime) -> PausedNow | None:
     """Return why no chunk of the table may begin at that time, or None."""
     pause, settings = context.landing.chunks.pause_of(table), context.pipeline.snapshot_settings(table)
     if pause is not None:
@@ -30,12 +30,12 @@ def pause_now(context: PipelineContext, table: TableId, at: datetime) -> PausedN
     return PausedNow(f"chunks are read in the hours {settings.hours_utc} UTC", "run it again within these hours", False)
 
 
-def may_go_on(context: PipelineContext, tables: Iterable[TableId], at: datetime) -> bool:
+def may_go_on(context: Run, tables: Iterable[TableId], at: datetime) -> bool:
     """Return whether a chunk of one of the tables may begin."""
     return any(pause_now(context, table, at) is None for table in tables)
 
 
-def reads_chunks(context: PipelineContext, table: TableId) -> bool:
+def reads_chunks(context: Run, table: TableId) -> bool:
     """Return whether the table's newest snapshot is read in chunks."""
     scns = context.landing.snapshots.scns(table)
     return bool(scns) and context.landing.chunks.plan(table, scns[-1]) is not None

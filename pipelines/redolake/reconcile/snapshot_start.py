@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import Finding, SnapshotTooEarly, Terminal
 from redolake.reconcile.ledger import proven_position
 from redolake.reconcile.omitted_tables import batches_between, is_without
@@ -16,7 +16,7 @@ from redolake.values.scn import ChainPosition, Scn
 from redolake.values.table import TableId
 
 
-def find_doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
+def find_doubled(context: Run, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
     """Yield the tables that another entry of `tables` has captured before they were renamed: redo names one object, so the rows
     of both would go to one of them."""
     present = present_object_ids(context)
@@ -32,14 +32,14 @@ def find_doubled(context: PipelineContext, dictionary: Mapping[TableId, Dictiona
             yield Finding(str(table), what, cure)
 
 
-def chain_epoch(context: PipelineContext) -> str:
+def chain_epoch(context: Run) -> str:
     """Return the name of the current chain epoch: a new one begins at each RESETLOGS and each declared gap."""
     position = proven_position(context)
     assert position is not None, "the first snapshot has set it"
     return f"{position.resetlogs_id:010d}-{len(context.landing.gaps.all())}"
 
 
-def check_chain_epoch(context: PipelineContext, table: TableId, scn: int) -> None:
+def check_chain_epoch(context: Run, table: TableId, scn: int) -> None:
     """Raise Terminal unless the snapshot began in this chain epoch; its checks hold for no other.
 
     Redo that a gap left out may be above the SCN, or belong to a transaction that was open at it. After a RESETLOGS the same
@@ -53,7 +53,7 @@ def check_chain_epoch(context: PipelineContext, table: TableId, scn: int) -> Non
         )
 
 
-def check_unread(context: PipelineContext, table: TableId, scn: int, epoch: str) -> None:
+def check_unread(context: Run, table: TableId, scn: int, epoch: str) -> None:
     """Raise SnapshotTooEarly if the table was read AS OF this SCN in another epoch: SCNs repeat after a RESETLOGS."""
     begun = context.landing.snapshots.was_begun(table, scn, epoch)
     if not begun and context.landing.snapshots.manifest(table, scn) is not None:
@@ -64,7 +64,7 @@ def check_unread(context: PipelineContext, table: TableId, scn: int, epoch: str)
         )
 
 
-def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
+def check_followed(context: Run, facts: RedoFacts) -> None:
     """Raise SnapshotTooEarly unless capture has reached the current incarnation, to which the snapshot's SCN belongs."""
     position = context.ledger.position()
     current = facts.current_incarnation
@@ -76,7 +76,7 @@ def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
         )
 
 
-def check_captured(context: PipelineContext, chosen: Sequence[TableId], oldest_start: Scn) -> ChainPosition:
+def check_captured(context: Run, chosen: Sequence[TableId], oldest_start: Scn) -> ChainPosition:
     """Return where the oldest open transaction began. Raises SnapshotTooEarly if it began before the table's redo was landed:
     its changes would be lost."""
     position = proven_position(context)

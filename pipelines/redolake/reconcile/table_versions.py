@@ -10,7 +10,7 @@ from itertools import pairwise
 from redolake.apply.table_log import app_id_of
 from redolake.config import Pipeline
 from redolake.config.mapping import of_column
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import SchemaConflict
 from redolake.land.dictionary import Readings
 from redolake.ledger.entries import VersionEntry
@@ -48,7 +48,7 @@ from redolake.values.table import BINARY, Part, Rules, TableId, TableVersion, Ty
 from redolake.values.valid_text import TEXTS
 
 
-def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+def record_baselines(context: Run, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Record the dictionary's present description as each table's version; columns that stay keep their ids."""
     for table, found in chosen_columns(context.pipeline, dictionary).items():
         known = known_versions(context, table)
@@ -58,17 +58,17 @@ def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, Dict
         context.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
 
 
-def known_versions(context: PipelineContext, table: TableId) -> list[TableVersion]:
+def known_versions(context: Run, table: TableId) -> list[TableVersion]:
     """Return the versions from the last baseline on; older ones belong to contents that a newer snapshot replaced."""
     return since_last_baseline(context.ledger.versions(table))
 
 
-def all_known_versions(context: PipelineContext) -> dict[TableId, list[TableVersion]]:
+def all_known_versions(context: Run) -> dict[TableId, list[TableVersion]]:
     """Return the known versions of every table that has one, with one query."""
     return {table: since_last_baseline(entries) for table, entries in context.ledger.all_versions().items()}
 
 
-def dropped_tables(context: PipelineContext) -> dict[TableId, int]:
+def dropped_tables(context: Run) -> dict[TableId, int]:
     """Return the SCN of the DROP of each table that was dropped, is kept in Delta, and was not taken out of the recycle bin."""
     newest = {table: entries[-1].body for table, entries in context.ledger.all_versions().items()}
     return {table: int(scn) for table, body in newest.items() if (scn := body.get("dropped_at")) is not None}
@@ -97,7 +97,7 @@ def read_versions(entries: Sequence[VersionEntry]) -> list[TableVersion]:
     return [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
 
 
-def object_ids(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
+def object_ids(context: Run, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """Return all object ids that the captured tables have or had."""
     captured, ids = {table.id for table in context.pipeline.tables}, dict[int, TableId]()
     for table, found in dictionary.items():
@@ -113,7 +113,7 @@ def object_ids(context: PipelineContext, dictionary: Mapping[TableId, Dictionary
     return ids | own | newest_ids(versions, captured)  # a name may have passed to another captured table
 
 
-def present_object_ids(context: PipelineContext) -> dict[int, TableId]:
+def present_object_ids(context: Run) -> dict[int, TableId]:
     """Return the captured tables by the object id that they have now."""
     return newest_ids(context.ledger.all_versions(), {table.id for table in context.pipeline.tables})
 
@@ -141,7 +141,7 @@ class History:
 
 
 def history(
-    context: PipelineContext,
+    context: Run,
     known: Sequence[TableVersion],
     start: int,
     windows: Sequence[WindowManifest],
@@ -188,7 +188,7 @@ def history(
 
 
 def derive_over(
-    context: PipelineContext,
+    context: Run,
     known: Sequence[TableVersion],
     start: int,
     windows: Sequence[WindowManifest],
@@ -203,7 +203,7 @@ def derive_over(
 
 
 def derived_versions(
-    context: PipelineContext,
+    context: Run,
     versions: Sequence[TableVersion],
     rows: Sequence[DdlRow],
     described: ReadingAfter | None,
@@ -238,7 +238,7 @@ def known_object_ids(known: Sequence[TableVersion], readings: Readings, resetlog
 
 
 def owners_of_unknown(
-    context: PipelineContext, known: Mapping[TableId, Sequence[TableVersion]], windows: Sequence[WindowManifest]
+    context: Run, known: Mapping[TableId, Sequence[TableVersion]], windows: Sequence[WindowManifest]
 ) -> Iterator[tuple[TableId, str]]:
     """Yield the tables that may own changes of the windows which LogMiner resolved to no table, and why. `known` has at least
     one version of each table."""
@@ -252,7 +252,7 @@ def owners_of_unknown(
             yield table, conflict.what
 
 
-def record_derived(context: PipelineContext, past: History, end: int) -> None:
+def record_derived(context: Run, past: History, end: int) -> None:
     """Record the versions found in the redo, so that the next range starts from them."""
     known, statements = {version.from_scn for version in past.known}, past.derived.statements
     for version in past.derived.versions:
@@ -266,7 +266,7 @@ NamesOf = Callable[[Sequence[TableVersion]], tuple[MinedNames, ...]]
 
 
 def table_task(
-    context: PipelineContext,
+    context: Run,
     past: History,
     app: str,
     target: str,
@@ -333,7 +333,7 @@ def column_change(step: ColumnChange, rules: Rules) -> ColumnChange:
     return replace(step, default=default)
 
 
-def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
+def rules(context: Run, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
     """Return the rules of pipelines.yml by column id instead of column name.
 
     A rule is for the columns that were added under its name; if none was, for one that was renamed to it. With
@@ -353,12 +353,12 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
     return with_nulls(found, versions) if context.pipeline.error_policies(table).value == "null" else found
 
 
-def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
+def app_id(context: Run, table: TableId, resetlogs_id: int) -> str:
     """Return the id by which a table's log knows our commits."""
     return app_id_of(context.name, table, resetlogs_id)
 
 
-def origin(context: PipelineContext) -> str:
+def origin(context: Run) -> str:
     """Return where the landing began, which distinguishes pipelines of one name; empty before the first snapshot."""
     start = context.landing.handover.start()
     return "" if start is None else start.origin

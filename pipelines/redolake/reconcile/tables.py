@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import dropwhile, islice, takewhile
 
-from redolake.context import PipelineContext, owner
+from redolake.context import Run, owner
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.chain_rules import capture_starts
@@ -24,7 +24,7 @@ from redolake.values.table import TableId, TableVersion
 LOAD = "load"  # the kind of decision recorded for a load that set tables back
 
 
-def rebuild_tables(context: PipelineContext) -> None:
+def rebuild_tables(context: Run) -> None:
     """Add captured tables and snapshot loads that the ledger does not know. The batches say how far each
     table is applied since."""
     if context.landing.handover.start() is None:
@@ -41,21 +41,19 @@ def rebuild_tables(context: PipelineContext) -> None:
 
 
 @crash.writer
-def add_tables(context: PipelineContext, captured_from_scn: Mapping[TableId, Scn]) -> None:
+def add_tables(context: Run, captured_from_scn: Mapping[TableId, Scn]) -> None:
     """Add tables to the ledger in one transaction."""
     with context.ledger.at_once():
         for table, scn in captured_from_scn.items():
             context.ledger.add_table(table, scn)
 
 
-def capture_scn(context: PipelineContext, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
+def capture_scn(context: Run, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
     """Return what `capture_scns` does of one table; None if that leaves it out."""
     return capture_scns(context, [table], enough).get(table)
 
 
-def capture_scns(
-    context: PipelineContext, tables: Collection[TableId], enough: ChainPosition = BEFORE_ALL
-) -> dict[TableId, Scn]:
+def capture_scns(context: Run, tables: Collection[TableId], enough: ChainPosition = BEFORE_ALL) -> dict[TableId, Scn]:
     """Return by table the SCN from which its redo is landed without a declared gap, or will be; where that is before `enough`,
     perhaps a later one that is too.
 
@@ -87,7 +85,7 @@ def capture_before(pruned: Pruned, table: TableId, after: ChainPosition) -> int 
     return max(ChainPosition.parse(known.captured_from), after).scn
 
 
-def unknown_loads(context: PipelineContext) -> list[str]:
+def unknown_loads(context: Run) -> list[str]:
     """Return the names of loads that may be unknown, oldest first: of an SCN that some table is not complete to, and those
     that set tables back."""
     known = recorded_loads(context)
@@ -99,11 +97,11 @@ def unknown_loads(context: PipelineContext) -> list[str]:
     return [name for name in loads if reached and (name.endswith(REPLACES) or scn_of(name) > min(reached).scn)]
 
 
-def recorded_loads(context: PipelineContext) -> set[str]:
+def recorded_loads(context: Run) -> set[str]:
     return {decision.body["name"] for decision in context.ledger.decisions(LOAD)}
 
 
-def restore_load(context: PipelineContext, name: str, void: Void, with_ddl: Sequence[WindowManifest]) -> None:
+def restore_load(context: Run, name: str, void: Void, with_ddl: Sequence[WindowManifest]) -> None:
     """Restore tables in the ledger as they were after a load, with the column ids it was written under."""
     tasks = loaded_tasks(context, name)
     if tasks is None:
@@ -125,13 +123,13 @@ def restore_load(context: PipelineContext, name: str, void: Void, with_ddl: Sequ
     record_load(context, name)
 
 
-def record_load(context: PipelineContext, name: str) -> None:
+def record_load(context: Run, name: str) -> None:
     """Record a load that set tables back once: from then on their batches advance them again."""
     if name.endswith(REPLACES) and name not in recorded_loads(context):
         context.ledger.record_decision(LOAD, {"name": name}, owner())
 
 
-def restart_versions(context: PipelineContext, version: TableVersion, lease: Lease | None = None) -> None:
+def restart_versions(context: Run, version: TableVersion, lease: Lease | None = None) -> None:
     """Record the version a table was loaded under, and forget later ones: a RESETLOGS took them back, or the redo contains them
     again."""
     context.ledger.forget_versions_above(version.table, version.from_scn, lease)
@@ -139,7 +137,7 @@ def restart_versions(context: PipelineContext, version: TableVersion, lease: Lea
     context.ledger.record_version(version.table, version.from_scn, body, "baseline")
 
 
-def restore_pruned_versions(context: PipelineContext, loaded: TableVersion) -> None:
+def restore_pruned_versions(context: Run, loaded: TableVersion) -> None:
     """Record the versions that DDL of pruned windows had made of a table since it was loaded under `loaded`."""
     pruned = context.landing.pruned
     known = None if pruned is None else pruned.tables.get(str(loaded.table))
@@ -148,7 +146,7 @@ def restore_pruned_versions(context: PipelineContext, loaded: TableVersion) -> N
         context.ledger.record_version(loaded.table, Scn(version.from_scn), version.body, version.source, ddl=version.ddl)
 
 
-def rebuild_versions(context: PipelineContext) -> None:
+def rebuild_versions(context: Run) -> None:
     """Record the versions that landed DDL made of the tables, as far as it is applied; apply derives later ones itself."""
     windows, breaks = context.landing.windows.with_ddl(), context.landing.gaps.all()
     for entry in context.ledger.tables():
@@ -165,7 +163,7 @@ def windows_with_ddl(
     return [m for m in windows if not passed or m.start_position >= passed[-1].chain_position]
 
 
-def record_ddl(context: PipelineContext, table: TableId, windows: Sequence[WindowManifest], below: int) -> None:
+def record_ddl(context: Run, table: TableId, windows: Sequence[WindowManifest], below: int) -> None:
     known = known_versions(context, table)
     if not known:
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import SchemaConflict
 from redolake.land.ddl_text import may_end_partition
 from redolake.land.dictionary import Readings
@@ -22,7 +22,7 @@ from redolake.values.table import TableId, TableVersion
 
 
 def find_unknown_object(
-    context: PipelineContext,
+    context: Run,
     known: Sequence[TableVersion],
     windows: Sequence[WindowManifest],
     readings: Readings,
@@ -67,7 +67,7 @@ def find_unknown_object(
 
 
 def partition_ended(
-    context: PipelineContext,
+    context: Run,
     known: Sequence[TableVersion],
     one: UnknownObject,
     windows: Sequence[WindowManifest],
@@ -134,7 +134,7 @@ def descriptions(
     yield from (here for here in (before, *reversed(between), after) if here is not None)
 
 
-def others(context: PipelineContext, readings: Readings, baseline: TableVersion, windows: Sequence[WindowManifest]) -> set[int]:
+def others(context: Run, readings: Readings, baseline: TableVersion, windows: Sequence[WindowManifest]) -> set[int]:
     """Return the objects of which DDL in the windows, or in those around them, shows that they are tables that are not
     captured."""
     resetlogs_id, start = windows[0].resetlogs_id, windows[0].start

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import SchemaConflict
 from redolake.land.dictionary import Readings
 from redolake.records.windows import DdlRow
@@ -15,7 +15,7 @@ from redolake.values.scn import Scn
 from redolake.values.table import TableId, TableVersion
 
 
-def key_policy_conflict(context: PipelineContext, version: TableVersion) -> SchemaConflict | None:
+def key_policy_conflict(context: Run, version: TableVersion) -> SchemaConflict | None:
     """Return a conflict if `key` in pipelines.yml differs from the key that the contents were read with."""
     wanted = context.pipeline.table(version.table).key_policy
     if wanted == version.policy:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ChangeKind, ColumnChange, HoldAt, WholeFile
 from redolake.records.windows import WholeTable, WindowManifest
@@ -60,7 +60,7 @@ def before_ddl(hold: HoldAt | None, steps: Sequence[ColumnChange], windows: Sequ
     return hold
 
 
-def files_of(context: PipelineContext, table: TableId, windows: Sequence[WindowManifest]) -> Iterator[WholeFile]:
+def files_of(context: Run, table: TableId, windows: Sequence[WindowManifest]) -> Iterator[WholeFile]:
     for window in windows:
         for one in window.whole:
             if one.table == str(table) and one.file is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_to_read
+from redolake.context import Run, open_to_read
 from redolake.errors import LandingDamaged
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -75,7 +75,7 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
         )
 
 
-def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
+def last_tasks(context: Run) -> dict[TableId, LastTask]:
     """Return each table's part of the newest batch, or of a load that is newer or without a batch since: they have the settings
     that it was written with. Batches and loads that a later load of the table has set back do not count."""
     found, end, void = dict[TableId, LastTask](), 0, find_superseded(context)
@@ -95,7 +95,7 @@ def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
     return found
 
 
-def spec_of(context: PipelineContext, batch: str) -> BatchSpec:
+def spec_of(context: Run, batch: str) -> BatchSpec:
     """Return the spec of an applied batch. Raises LandingDamaged where the landing lacks it. The ledger's path is not used: the
     landing may have been moved, and a rebuilt ledger has none."""
     result = batch_result(context, batch)
@@ -107,7 +107,7 @@ def spec_of(context: PipelineContext, batch: str) -> BatchSpec:
     return spec
 
 
-def new_patterns(context: PipelineContext) -> tuple[str, ...]:
+def new_patterns(context: Run) -> tuple[str, ...]:
     patterns = context.pipeline.patterns
     _, recorded = context.landing.captured.newest() if patterns else (0, None)
     known = () if recorded is None else recorded.patterns
@@ -122,7 +122,7 @@ def plan_leaving(table: TableId) -> TableEdit:
 
 
 def edit_of(
-    context: PipelineContext,
+    context: Run,
     table: TableId,
     entry: TableEntry | None,
     known: list[TableVersion],
@@ -160,7 +160,7 @@ def edit_of(
     return TableEdit(name, "same", "")
 
 
-def windows_without(context: PipelineContext, entries: Iterable[TableEntry]) -> dict[TableId, str]:
+def windows_without(context: Run, entries: Iterable[TableEntry]) -> dict[TableId, str]:
     """Return for live tables the first window after their position that was mined without them."""
     live, found = [entry for entry in entries if entry.state == "live"], dict[TableId, str]()
     if not live:
@@ -177,7 +177,7 @@ def rules_of(task: LastTask) -> Rules:
     return task.course.rules if isinstance(task, TableTask) else task.rules
 
 
-def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
+def rewritten(context: Run, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
     yield from options.differing(task.options, new_snapshot=True)
@@ -185,7 +185,7 @@ def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: l
         yield "columns"
 
 
-def followed_changes(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
+def followed_changes(context: Run, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     options = context.pipeline.target_options(table)
     was_null, is_null = (any(map(is_else_null, found.values())) for found in (rules_of(task), rules(context, table, known)))
     if is_null != was_null:

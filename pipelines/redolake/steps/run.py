@@ -31,7 +31,7 @@ from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.capture.receive import receive_next_window
 from redolake.steps.capture.windows import AlreadyLanded, Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
-from redolake.steps.recovery.recover import check_gap_reason, declare_gap
+from redolake.steps.recovery.recover import check_gap_reason, continue_after
 from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
 from redolake.steps.shared.step_times import StepTimes
@@ -339,7 +339,7 @@ def recover_redo_loss(
     with Run(pipeline, source, spark, report) as run:
         while apply(run):
             run.begin_turn()
-        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by, approved=approved, tables=tables or ())
+        made = continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables or ())
         run.begin_turn()
         report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":

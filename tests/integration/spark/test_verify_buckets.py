@@ -15,7 +15,7 @@ import pytest
 
 from redolake import steps
 from redolake.cockpit import read_overview
-from redolake.context import ledger_url, now, open_context
+from redolake.context import Run, ledger_url, now
 from redolake.errors import TableSetBack, Terminal
 from redolake.host import crash
 from redolake.steps.proof import hash_chunks
@@ -156,7 +156,7 @@ def test_a_sample_of_the_buckets_finds_what_lies_in_them_and_is_no_proof_of_the_
     whole = compared(loaded, spark, "buckets", "SHOP.WORDS")["SHOP.WORDS"]
     equal = compared(loaded, spark, "buckets", "SHOP.WORDS", sample=0.5)["SHOP.WORDS"]
     spark.sql(f"UPDATE delta.`{target}` SET text = concat(text, '.') WHERE text IS NOT NULL")
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         before = last_proofs(context.ledger.reading())
         found = compared(loaded, spark, "buckets", "SHOP.WORDS", sample=0.5)["SHOP.WORDS"]
         after = last_proofs(context.ledger.reading())

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import RedoNotUnderstood, SourceBusy
 from redolake.records.batches.spec import BatchSpec, Redo
 from redolake.records.codec import encode
@@ -26,7 +26,7 @@ def spec(settings, tmp_path):
     from redolake.config import LedgerSettings
 
     pipeline = settings("submit").model_copy(update={"ledger": LedgerSettings(url=f"sqlite:///{tmp_path}/ledger.db")})
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         folder = context.landing.files.location("batches/b")
         lease = take_apply_lease(context).token
         spec = BatchSpec("shop", 1, 100, 200, "t", Redo(), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
@@ -124,5 +124,5 @@ ledger.lease("apply/shop", "somebody else", 60)
         submit(f"{sys.executable} {tmp_path}/take.py\nexec sleep 300")
 
     assert time.monotonic() - began < 120
-    with open_context(spec[0]) as context:
+    with Run(spec[0]) as context:
         assert context.ledger.lease("apply/shop", "somebody else", 60).owner == "somebody else"

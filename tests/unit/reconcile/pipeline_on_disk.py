@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
@@ -89,7 +89,7 @@ class PipelineOnDisk:
     ) -> None:
         """Write a snapshot load AS OF `scn`. The oldest transaction open at that SCN began at `open_since`."""
         if open_since is not None:
-            with open_context(self.pipeline) as context:
+            with Run(self.pipeline) as context:
                 begin_snapshot_at(context, scn, open_since)
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
@@ -151,7 +151,7 @@ class PipelineOnDisk:
         snapshot_scn: int = 90,
     ) -> None:
         """Declare a gap; SHOP.ORDERS then had the contents of the snapshot AS OF `snapshot_scn`."""
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             context.landing.gaps.declare(
                 DeclaredGap(
                     kind,
@@ -177,13 +177,13 @@ def on_disk(tmp_path: Path) -> PipelineOnDisk:
 
 
 @pytest.fixture
-def context(on_disk: PipelineOnDisk) -> Iterator[PipelineContext]:
+def context(on_disk: PipelineOnDisk) -> Iterator[Run]:
     """Open that pipeline with an empty ledger."""
-    with open_context(on_disk.pipeline) as opened:
+    with Run(on_disk.pipeline) as opened:
         yield opened
 
 
-def corrected_table(context: PipelineContext) -> TableEntry:
+def corrected_table(context: Run) -> TableEntry:
     """Correct the ledger from the files and return its entry for SHOP.ORDERS."""
     reconcile_ledger(context)
     entry = context.ledger.table(ORDERS)
@@ -191,14 +191,14 @@ def corrected_table(context: PipelineContext) -> TableEntry:
     return entry
 
 
-def following_batch(context: PipelineContext) -> BatchSpec:
+def following_batch(context: Run) -> BatchSpec:
     """Return the batch that follows the last one."""
     spec = next_batch(context, last_batch(context))
     assert spec is not None
     return spec
 
 
-def following_catch_up(context: PipelineContext) -> BatchSpec:
+def following_catch_up(context: Run) -> BatchSpec:
     """Return the catch-up of a table that is behind the last batch."""
     spec = catch_up(context, last_batch(context))
     assert spec is not None
@@ -211,6 +211,6 @@ def hold_code(spec: BatchSpec) -> str | None:
     return None if hold is None else hold.error["code"]
 
 
-def begin_snapshot_at(context: PipelineContext, scn: int, open_since: int = 100) -> None:
+def begin_snapshot_at(context: Run, scn: int, open_since: int = 100) -> None:
     """Record a snapshot of SHOP.ORDERS AS OF `scn` as begun. The oldest transaction open at that SCN began at `open_since`."""
     context.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, chain_epoch(context), ChainPosition(FIRST, open_since))

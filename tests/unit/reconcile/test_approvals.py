@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.reconcile.approvals import approvals, reconcile_approvals, record_approval
@@ -15,30 +15,30 @@ from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 NOW = datetime(2026, 6, 1, 12, 0, 0, 600_000, UTC)
 
 
-def approve(context: PipelineContext, at: datetime, reason: str = "a test") -> str:
+def approve(context: Run, at: datetime, reason: str = "a test") -> str:
     return record_approval(context, "repair", ORDERS, 100, by="ada", reason=reason, at=at).name
 
 
-def names(context: PipelineContext) -> list[str]:
+def names(context: Run) -> list[str]:
     return [found.name for found in approvals(context)]
 
 
-def test_an_approval_of_any_time_is_recorded_once(context: PipelineContext) -> None:
+def test_an_approval_of_any_time_is_recorded_once(context: Run) -> None:
     made = [approve(context, NOW + days * timedelta(days=1)) for days in (0, 30, -400, 31)]
     reconcile_approvals(context)
 
     assert names(context) == sorted(made)
 
 
-def test_a_ledger_that_was_lost_gets_all_approvals_again(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_ledger_that_was_lost_gets_all_approvals_again(on_disk: PipelineOnDisk, context: Run) -> None:
     made = [approve(context, NOW + days * timedelta(days=40)) for days in range(4)]
     lose_ledger(on_disk.folder)
-    with open_context(on_disk.pipeline) as again:
+    with Run(on_disk.pipeline) as again:
         reconcile_approvals(again)
         assert names(again) == made
 
 
-def test_an_approval_of_a_host_whose_clock_is_behind_is_found(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_an_approval_of_a_host_whose_clock_is_behind_is_found(on_disk: PipelineOnDisk, context: Run) -> None:
     approve(context, NOW)
     name = f"{NOW - timedelta(days=6):%Y%m%dT%H%M%S%f}-late"
     on_disk.write(
@@ -49,7 +49,7 @@ def test_an_approval_of_a_host_whose_clock_is_behind_is_found(on_disk: PipelineO
     assert names(context)[0] == name
 
 
-def test_old_approvals_are_not_looked_for_again(context: PipelineContext, monkeypatch) -> None:
+def test_old_approvals_are_not_looked_for_again(context: Run, monkeypatch) -> None:
     for days in range(0, 100, 10):
         approve(context, NOW + timedelta(days=days))
     asked, listed = list[str](), Files.names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.ledger.tables import batches as batches_table
 from redolake.reconcile.batches import attempt_of, beyond
 from redolake.reconcile.newest_batches import batch_name, end_of, is_in_chain
@@ -30,7 +30,7 @@ def test_the_longest_batch_name_fits_the_ledger_and_every_path() -> None:
     assert end_of(name) == ChainPosition(2**31, 2**63)
 
 
-def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.load(250)
     passed = on_disk.batch(on_disk.window(200, 300))
 
@@ -40,7 +40,7 @@ def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, cont
     assert beyond(context, ChainPosition(SECOND, 10)).get(ORDERS, ()) == ()
 
 
-def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: PipelineOnDisk, context: Run) -> None:
     """The snapshot was read AS OF 250. The table was applied to 299 before the load."""
     window = on_disk.window(200, 300)
     passed = on_disk.batch(window)
@@ -58,7 +58,7 @@ def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: Pipeli
     assert (spec.start, spec.tables[0].at_least) == (300, 250)
 
 
-def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.load(250, supersedes=(on_disk.batch(on_disk.window(200, 300)),))
 
     assert (corrected_table(context).state, corrected_table(context).position) == ("live", ChainPosition(FIRST, 250))
@@ -66,7 +66,7 @@ def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOn
     assert corrected_table(context).position == ChainPosition(FIRST, 399)
 
 
-def test_a_load_superseded_by_another_is_ignored(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_load_superseded_by_another_is_ignored(on_disk: PipelineOnDisk, context: Run) -> None:
     passed = on_disk.batch(on_disk.window(200, 300))
     on_disk.load(250)
     on_disk.load(220, supersedes=(passed, f"{250:020d}-token{FIRST}"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingDamaged
 from redolake.reconcile.ledger import last_batch
 from redolake.records.batches.manifest import BatchResult
@@ -38,7 +38,7 @@ def manifest(batch: str) -> str:
 
 
 def test_a_batch_after_two_with_damaged_rows_reads_their_windows_again_and_is_the_last(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     windows = [on_disk.window(start, start + 100) for start in (200, 300, 400)]
     for window in windows[:2]:
@@ -55,7 +55,7 @@ def test_a_batch_after_two_with_damaged_rows_reads_their_windows_again_and_is_th
     assert (last.start, last.end) == (200, 500)
 
 
-def test_rows_carried_in_a_landing_that_was_moved_since_are_found(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_rows_carried_in_a_landing_that_was_moved_since_are_found(on_disk: PipelineOnDisk, context: Run) -> None:
     """The manifest was written with the paths of the old place."""
     name = on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,))
     on_disk.window(300, 400)
@@ -75,7 +75,7 @@ def test_rows_carried_in_a_landing_that_was_moved_since_are_found(on_disk: Pipel
 
 
 def test_rows_damaged_right_before_a_resetlogs_are_carried_again_once_their_batch_is_removed(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     """One batch cannot read the windows of two incarnations."""
     old = on_disk.window(200, 300)
@@ -99,7 +99,7 @@ def test_rows_damaged_right_before_a_resetlogs_are_carried_again_once_their_batc
 
 
 def test_where_two_incarnations_have_damaged_rows_the_batches_of_both_are_removed_newest_first(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     old, new = on_disk.window(200, 300), on_disk.window(300, 400, SECOND)
     names = [on_disk.batch(window, open_now=(OPEN,)) for window in (old, new)]
@@ -124,9 +124,7 @@ def test_where_two_incarnations_have_damaged_rows_the_batches_of_both_are_remove
     assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (SECOND, 300, 500, (OPEN,))
 
 
-def test_the_rows_before_a_resetlogs_carry_a_batch_whose_own_are_damaged(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_the_rows_before_a_resetlogs_carry_a_batch_whose_own_are_damaged(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,))
     damage(on_disk, on_disk.batch(on_disk.window(300, 400, SECOND), open_now=(OPEN,)))
     on_disk.window(400, 500, SECOND)
@@ -138,7 +136,7 @@ def test_the_rows_before_a_resetlogs_carry_a_batch_whose_own_are_damaged(
     assert (spec.resetlogs_id, spec.start, spec.end, spec.redo.open_in) == (SECOND, 300, 500, (OPEN,))
 
 
-def test_damaged_rows_before_a_declared_gap_are_not_needed_after_it(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_damaged_rows_before_a_declared_gap_are_not_needed_after_it(on_disk: PipelineOnDisk, context: Run) -> None:
     names = [on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,))]
     on_disk.declare_gap(300, 350, dropped=(OPEN,), snapshot_scn=120)
     names.append(on_disk.batch(on_disk.window(350, 400), open_now=(OPEN,)))
@@ -153,9 +151,7 @@ def test_damaged_rows_before_a_declared_gap_are_not_needed_after_it(on_disk: Pip
     assert (spec.start, spec.end, spec.redo.carry_in) == (350, 500, ())
 
 
-def test_a_lagging_table_whose_rows_were_damaged_before_a_resetlogs_is_held(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_lagging_table_whose_rows_were_damaged_before_a_resetlogs_is_held(on_disk: PipelineOnDisk, context: Run) -> None:
     name = on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,))
     on_disk.batch(on_disk.window(300, 400, SECOND), state="held", complete_to=299)
     damage(on_disk, name)
@@ -174,7 +170,7 @@ def test_a_lagging_table_whose_rows_were_damaged_before_a_resetlogs_is_held(
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["no Parquet", "gone"])
 def test_a_damaged_file_of_a_landing_without_digests_is_passed_over(
-    on_disk: PipelineOnDisk, context: PipelineContext, is_there: bool
+    on_disk: PipelineOnDisk, context: Run, is_there: bool
 ) -> None:
     """Older versions wrote no sizes and hashes."""
     name = on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,), has_digests=False)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import RedoLost
 from redolake.reconcile import needed
 from redolake.reconcile.ledger import last_batch
@@ -29,7 +29,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     entry = corrected_table(context)
 
@@ -39,9 +39,7 @@ def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: Pip
     assert (gap.from_scn, gap.to_scn, gap.tables, gap.dropped_rows) == (200, 300, ("SHOP.ORDERS",), 4)
 
 
-def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=120)
     on_disk.batch(on_disk.window(300, 400), state="held")
     entry = corrected_table(context)
@@ -54,9 +52,7 @@ def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(
     assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 410))
 
 
-def test_a_late_catch_up_does_not_release_a_table_that_needs_a_new_snapshot(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_late_catch_up_does_not_release_a_table_that_needs_a_new_snapshot(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.batch(on_disk.window(200, 250), state="held")
     on_disk.declare_gap(250, 300, "snapshot", snapshot_scn=120)
     assert corrected_table(context).state == "held"
@@ -70,9 +66,7 @@ def test_a_late_catch_up_does_not_release_a_table_that_needs_a_new_snapshot(
     assert corrected_table(context).state == "held"
 
 
-def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(on_disk: PipelineOnDisk, context: Run) -> None:
     """The load AS OF 210 was running when the gap [200, 300) was declared."""
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=210)
     corrected_table(context)
@@ -82,7 +76,7 @@ def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(
 
 
 def test_a_snapshot_begun_before_the_gap_does_not_release_its_table_in_a_lost_ledger(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     """The gap names the snapshot AS OF 210, which was prepared and never loaded. The table has the contents of 120."""
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=210)
@@ -94,9 +88,7 @@ def test_a_snapshot_begun_before_the_gap_does_not_release_its_table_in_a_lost_le
     assert corrected_table(context).state == "live"
 
 
-def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(on_disk: PipelineOnDisk, context: Run) -> None:
     corrected_table(context)
     on_disk.declare_gap(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.load(140, SECOND)
@@ -110,7 +102,7 @@ def closed(gap: str, snapshot_scn: int | None) -> ClosedTable:
 
 
 def test_a_closed_gap_is_open_in_no_ledger_and_again_for_the_contents_of_another_snapshot(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     corrected_table(context)
@@ -127,7 +119,7 @@ def test_a_closed_gap_is_open_in_no_ledger_and_again_for_the_contents_of_another
 
 
 def test_windows_that_closing_a_gap_reads_stay_for_thirty_days_while_a_table_lacks_it(
-    on_disk: PipelineOnDisk, context: PipelineContext, monkeypatch: pytest.MonkeyPatch
+    on_disk: PipelineOnDisk, context: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     corrected_table(context)

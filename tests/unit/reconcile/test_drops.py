@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingDamaged
 from redolake.land import layout
 from redolake.reconcile.ledger import drops, reconcile_ledger
@@ -15,9 +15,7 @@ DROP = DroppedTransaction(OPEN, FIRST, 200, "a forgotten session", "ann", "2026-
 
 
 @pytest.mark.parametrize("is_gone", [True, False], ids=["gone", "cut short"])
-def test_a_drop_that_the_ledger_knows_is_written_again(
-    on_disk: PipelineOnDisk, context: PipelineContext, is_gone: bool
-) -> None:
+def test_a_drop_that_the_ledger_knows_is_written_again(on_disk: PipelineOnDisk, context: Run, is_gone: bool) -> None:
     """Without it the next batch would apply the transaction."""
     path = layout.drop_file(DROP.name)
     on_disk.write(path, DROP)
@@ -38,9 +36,7 @@ def test_a_drop_that_the_ledger_knows_is_written_again(
     assert [drop.xid for drop in following_batch(context).redo.dropped] == [OPEN.xid]
 
 
-def test_a_damaged_drop_that_the_ledger_does_not_know_is_to_be_made_again(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_damaged_drop_that_the_ledger_does_not_know_is_to_be_made_again(on_disk: PipelineOnDisk, context: Run) -> None:
     path = layout.drop_file(DROP.name)
     on_disk.write(path, "{")
 

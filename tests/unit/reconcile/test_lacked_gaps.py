@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.reconcile.contents import Contents
 from redolake.reconcile.lacked_gaps import Load, gaps_lacked_at, lacks
 from redolake.records.closed import ClosedTable
@@ -49,7 +49,7 @@ def test_a_version_lacks_a_gap_until_it_is_closed_or_the_table_read_again(
     assert not lacks(GAP, closings, OTHER, 7, loads)
 
 
-def test_only_gaps_before_the_scn_are_lacked(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_only_gaps_before_the_scn_are_lacked(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 300)
     base = {ORDERS: Contents(FIRST, 299, 299, 7, 299)}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run
 from redolake.reconcile.ledger import drops, last_batch, reconcile_ledger
 from redolake.reconcile.newest_batches import batch_name
 from redolake.records.batches.manifest import CARRIED_IN, RowAccount
@@ -30,7 +30,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_a_lost_ledger_is_rebuilt_from_the_files(context: PipelineContext) -> None:
+def test_a_lost_ledger_is_rebuilt_from_the_files(context: Run) -> None:
     entry = corrected_table(context)
 
     assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 120, ChainPosition(FIRST, 199))
@@ -38,7 +38,7 @@ def test_a_lost_ledger_is_rebuilt_from_the_files(context: PipelineContext) -> No
     assert context.ledger.position() == Position(DBID, FIRST, Scn(200))
 
 
-def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, context: Run) -> None:
     corrected_table(context)
     on_disk.load(250)
     entry = corrected_table(context)
@@ -56,7 +56,7 @@ def test_a_lost_ledger_is_the_same_if_the_landing_is_read_in_parts(tmp_path: Pat
         on_disk.batch(on_disk.window(start, start + 100, ddl=(DdlRow(start + 80, 1, "0x1", 0, "SHOP", "ORDERS", 4711, text),)))
 
     def rebuilt() -> tuple[Any, ...]:
-        with open_context(on_disk.pipeline) as context:
+        with Run(on_disk.pipeline) as context:
             entry, windows = corrected_table(context), context.ledger.windows()
             versions = [(v.from_scn, v.body, v.ddl) for v in context.ledger.versions(ORDERS)]
             return entry.position, entry.state, versions, [(w.name, w.state) for w in windows]
@@ -72,7 +72,7 @@ def test_a_lost_ledger_is_the_same_if_the_landing_is_read_in_parts(tmp_path: Pat
     assert rebuilt() == at_once
 
 
-def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: Run) -> None:
     corrected_table(context)
     for file in (on_disk.folder / "shop").glob("batches/*/manifest.json"):
         body = json.loads(file.read_text())
@@ -81,7 +81,7 @@ def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: Pipe
     reconcile_ledger(context)
 
 
-def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDisk, context: Run) -> None:
     window = on_disk.window(200, 300)
     accounts = {
         window.name: RowAccount(landed=3, applied=2, carried_out=1),
@@ -107,7 +107,7 @@ def test_a_held_table_can_be_resumed_after_the_ledger_was_lost(on_disk: Pipeline
     assert resume_tables(on_disk.pipeline, ["SHOP.ORDERS"]) == ("SHOP.ORDERS",)
 
 
-def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 130, end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.batch(on_disk.window(130, 160, SECOND))
     entry = corrected_table(context)
@@ -119,7 +119,7 @@ def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: Pipe
     assert last.end == 160
 
 
-def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDisk, context: Run) -> None:
     """The batch was prepared before `plan` found that supplemental logging was off."""
     corrected_table(context)
     window = on_disk.window(200, 300)
@@ -133,7 +133,7 @@ def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDi
     assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 299))
 
 
-def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.window(200, 300)
     corrected_table(context)
     for file in [

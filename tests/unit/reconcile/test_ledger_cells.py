@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import LandingConflict, LedgerDamaged, RedolakeError
 from redolake.ledger import tables as t
 from redolake.ledger.base import value_errors
@@ -59,7 +59,7 @@ def put(file: Path, cell: tuple[str, str, int, Any]) -> bool:
 @pytest.fixture
 def ledger(on_disk: PipelineOnDisk) -> Path:
     """Return the ledger's file of a live pipeline, with a landed window that is not applied."""
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         reconcile_ledger(context)
         on_disk.window(200, 300)
         reconcile_ledger(context)
@@ -98,7 +98,7 @@ def test_no_wrong_cell_ends_in_an_untyped_error_or_passes_over_a_table(on_disk: 
 
 def run(on_disk: PipelineOnDisk) -> None:
     """Do what a run does before Spark. Raises AssertionError where SHOP.ORDERS is passed over without a word."""
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         reconcile_ledger(context)
         last = last_batch(context)
         spec = catch_up(context, last) or next_batch(context, last)
@@ -127,12 +127,12 @@ def test_a_position_of_another_window_is_damage_that_the_manifests_show(on_disk:
     """The table is held in the second window and was resumed; the third is applied to others, the fourth has landed."""
     second, third = on_disk.window(300, 400), on_disk.window(400, 500)
     on_disk.window(500, 600)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         (first,) = context.landing.windows.each(["0000000011-00000000000000000200-00000000000000000300"])
     on_disk.batch(first)
     on_disk.batch(second, state="held", complete_to=350)
     on_disk.batch(third, state="held", complete_to=350)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         reconcile_ledger(context)
         context.ledger.release(ORDERS)
     run(on_disk)  # as it is
@@ -151,7 +151,7 @@ def test_a_position_of_another_window_is_damage_that_the_manifests_show(on_disk:
 
 
 def test_a_fault_of_ours_is_no_damage_of_the_ledger(on_disk: PipelineOnDisk, ledger: Path) -> None:
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         with pytest.raises(ValueError, match="ours"), value_errors(context.ledger._engine):
             raise ValueError("ours")
         with pytest.raises(ValueError, match="no move"):
@@ -168,7 +168,7 @@ def test_a_position_in_another_incarnation_of_the_database_is_damage(tmp_path: P
     on_disk.batch(on_disk.window(100, 200), state="held", complete_to=reached)
     held = TableResult(ORDERS, "held", None, {"code": "Test", "what": "held", "where": {}, "cure": ""})
     on_disk.batch(on_disk.window(200, 300, SECOND), done=held)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         reconcile_ledger(context)
         context.ledger.release(ORDERS)
     (file,) = tmp_path.rglob("*.db")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.values.scn import ChainPosition
 from tests.unit.reconcile.pipeline_on_disk import (
@@ -17,7 +17,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 
 def test_a_table_omitted_from_a_batch_is_held_because_of_transactions_open_at_its_end(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     """pipelines.yml lacked the table while [200, 300) was applied; the windows contain it.
 
@@ -43,7 +43,7 @@ def test_a_table_omitted_from_a_batch_is_held_because_of_transactions_open_at_it
 
 @pytest.mark.parametrize(("open_since", "held"), [(250, True), (300, False)])
 def test_a_new_snapshot_needs_every_batch_since_its_oldest_open_transaction(
-    on_disk: PipelineOnDisk, context: PipelineContext, open_since: int, held: bool
+    on_disk: PipelineOnDisk, context: Run, open_since: int, held: bool
 ) -> None:
     """The batch [200, 300) omitted the table. A transaction open at its snapshot, AS OF 310, began at `open_since`."""
     corrected_table(context)
@@ -59,7 +59,7 @@ def test_a_new_snapshot_needs_every_batch_since_its_oldest_open_transaction(
 
 @pytest.mark.parametrize(("open_since", "held"), [(250, True), (300, False)])
 def test_a_new_snapshot_needs_every_window_since_its_oldest_open_transaction(
-    on_disk: PipelineOnDisk, context: PipelineContext, open_since: int, held: bool
+    on_disk: PipelineOnDisk, context: Run, open_since: int, held: bool
 ) -> None:
     """[200, 300) was planned before the table was in pipelines.yml, and landed without it after the snapshot AS OF 310."""
     corrected_table(context)

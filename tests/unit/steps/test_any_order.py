@@ -23,7 +23,7 @@ from redolake import context as contexts
 from redolake.apply.commit_ranges import plan_commit_ranges
 from redolake.apply.set_back import check_not_set_back
 from redolake.config import Pipeline
-from redolake.context import Run, open_context, read_spec
+from redolake.context import Run, read_spec
 from redolake.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from redolake.host import crash
 from redolake.job import job
@@ -140,7 +140,7 @@ class History:
         return {t.number for t in self.transactions if table in t.tables and t.commit is not None and t.commit <= scn}
 
     def capture(self) -> None:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
             position = context.ledger.position()
             assert position is not None
@@ -159,7 +159,7 @@ class History:
     def begin(self, *tables: TableId) -> None:
         scn = self.scn
         self.scn += 1
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
             if context.ledger.position() is None:
                 start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
@@ -201,7 +201,7 @@ class History:
         return order is not None
 
     def record(self, order: str) -> None:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             spec = read_spec(context, order)
         if isinstance(spec, SnapshotSpec):
             record_snapshot_load(self.pipeline, order)
@@ -391,7 +391,7 @@ class History:
             assert batches < 50, self.log
 
     def entries(self) -> dict[TableId, TableEntry]:
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
             return {entry.table: entry for entry in context.ledger.tables()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.records.batches.spec import Course, HoldAt, TableTask
 from redolake.records.codec import to_body
@@ -101,7 +101,7 @@ def objected(tmp_path):
     body = {"source": {"connection": "nowhere"}, "landing": str(tmp_path / "landing"), "lake": str(tmp_path / "lake")}
     pipeline = Pipeline.model_validate({"name": "shop", "tables": ["SHOP.ORDERS"], **body})
     version = TableVersion(ORDERS, Scn(148), 9, 9, (), (), 1)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.ledger.add_table(ORDERS, Scn(100))
 
         def about(start: int, end: int, windows=WHOLE) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from redolake import context as contexts
 from redolake.config import Pipeline
-from redolake.context import is_gone, open_context, owner, take_lease
+from redolake.context import Run, is_gone, owner, take_lease
 from redolake.errors import LeaseHeld, Terminal
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.snapshots.beside import Beside
@@ -52,10 +52,10 @@ def test_work_beside_waits_for_the_lease_of_its_own_run(pipeline: Pipeline) -> N
 
     def load() -> None:
         waits.set()
-        with open_context(pipeline) as context, apply_lease(context):
+        with Run(pipeline) as context, apply_lease(context):
             done.append("loaded")
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         batch = take_lease(context, "apply", 900)
         with Beside() as beside:
             beside.start(load)
@@ -79,12 +79,12 @@ def test_work_that_is_asked_to_stop_waits_for_no_lease(pipeline: Pipeline) -> No
     def load() -> None:
         beside.stop.wait(60)
         try:
-            with open_context(pipeline) as context, apply_lease(context):
+            with Run(pipeline) as context, apply_lease(context):
                 failed.append(AssertionError("the batch's lease was taken"))
         except LeaseHeld as error:
             failed.append(error)
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         take_lease(context, "apply", 900)
         with Beside() as beside:
             beside.start(load)

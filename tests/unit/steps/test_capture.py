@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from redolake.config import Pipeline, WindowLimits
-from redolake.context import Run, open_context, take_lease
+from redolake.context import Run, take_lease
 from redolake.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from redolake.land import layout
 from redolake.mine import EdgeCut
@@ -53,13 +53,13 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
     pipeline = capture_pipeline(tmp_path, monkeypatch)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, Encoding()))
 
     found = capture_steps.plan_next_window(pipeline)
 
     assert found.outcome == "nothing"
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert [(w.start, w.end, w.logs) for w in context.landing.windows.after()] == [(200, 210, ())]
         assert context.ledger.position() == Position(7, 11, Scn(210))
 
@@ -80,14 +80,13 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
     error: RedolakeError, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = capture_pipeline(tmp_path, monkeypatch)
-    monkeypatch.setattr(recover_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(recover_steps, "read_redo_facts", lambda _: FACTS)
 
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(capture_steps, "mine", fail)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, Encoding()))
     planned = capture_steps.plan_next_window(pipeline)
     assert planned.window is not None
@@ -113,7 +112,7 @@ def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, mon
     pipeline = capture_pipeline(tmp_path, monkeypatch)
     monkeypatch.setattr(Run, "connect", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
     window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.ledger.start_at(Position(7, 11, Scn(100)))
         lease = take_lease(context, "capture", 60)
         plan = to_body(WindowPlan(window, (), {}, 300))
@@ -124,7 +123,7 @@ def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, mon
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
     assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0, "redo thread 1, log 5"), True)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert [(w.start, w.end) for w in context.landing.windows.after()] == [(100, 150)]
 
 

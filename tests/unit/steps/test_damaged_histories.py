@@ -11,7 +11,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import Finding
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.records.batches.manifest import HistoryFact, TableResult
@@ -41,7 +41,7 @@ class WithHistory:
         self.folder = Path(str(self.pipeline.history_target(ORDERS)))
         for version, position in enumerate((150, 199)):
             commit(self.folder, version, position)
-        with open_context(self.pipeline) as context:
+        with Run(self.pipeline) as context:
             reconcile_ledger(context)
 
     def configured(self, history: str) -> Pipeline:
@@ -84,7 +84,7 @@ def test_a_history_that_is_not_wanted_any_more_or_shall_begin_again_is_no_findin
     shutil.rmtree(kept.folder)
     assert len(kept.findings()) == 1
     assert kept.findings(kept.configured("none")) == []
-    with open_context(kept.pipeline) as context:
+    with Run(kept.pipeline) as context:
         context.ledger.hold(ORDERS, {"code": "TableSetBack", "what": "its history is gone", "where": {}, "cure": ""})
     steps.resume_tables(kept.pipeline, ["SHOP.ORDERS"], reason="nobody reads it", new_history=True)
     assert kept.findings() == []

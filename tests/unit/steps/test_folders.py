@@ -10,7 +10,7 @@ import yaml
 
 from redolake.apply.owner import Owner
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.land.landing import Landing
 from redolake.reconcile.table_versions import app_id
 from redolake.records.captured import CapturedTables
@@ -85,7 +85,7 @@ def test_tables_that_patterns_of_two_pipelines_have_matched_share_no_folder(tmp_
 def test_a_table_whose_name_spark_would_replace_keeps_its_own_folder(tmp_path: Path) -> None:
     name = 'SHOP."${env:X}"'
     body = {"name": "shop", "source": {"connection": "x"}, "landing": f"{tmp_path}/landing", "lake": f"{tmp_path}/lake"}
-    with open_context(Pipeline.model_validate({**body, "tables": [name, "SHOP.ORDERS"]})) as context:
+    with Run(Pipeline.model_validate({**body, "tables": [name, "SHOP.ORDERS"]})) as context:
         table = TableId.parse(name)
         loaded = Owner.of(app_id(context, table, 5))
         assert loaded is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.land import layout
 from redolake.land.files import Files
@@ -104,7 +104,7 @@ def test_two_keys_that_are_one_are_refused_by_validate_and_by_whatever_writes(
     for settings in same:
         with (
             pytest.raises(ConfigurationError, match="is the same key as") as caught,
-            open_context(pipeline(tmp_path, **settings)),
+            Run(pipeline(tmp_path, **settings)),
         ):
             pass
         assert "openssl rand" in str(caught.value)
@@ -112,7 +112,7 @@ def test_two_keys_that_are_one_are_refused_by_validate_and_by_whatever_writes(
         assert {one[0] for one in found(pipeline(tmp_path, **settings)) if "same key" in one[1]} == {"error"}
 
     tables = [{"table": name, "mask_key": {"variable": "OTHER"}} for name in ("A.B", "A.C")]
-    with open_context(pipeline(tmp_path, **ENCRYPTED, mask_key={"variable": "OTHER"}, tables=tables)):
+    with Run(pipeline(tmp_path, **ENCRYPTED, mask_key={"variable": "OTHER"}, tables=tables)):
         pass
 
 

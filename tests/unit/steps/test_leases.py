@@ -12,7 +12,7 @@ import pytest
 
 import redolake.context
 from redolake.config import Pipeline
-from redolake.context import Run, now, open_context
+from redolake.context import Run, now
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Ledger, open_ledger
 from redolake.records.batches.manifest import BatchResult
@@ -45,7 +45,7 @@ def pipeline(tmp_path):
 @pytest.fixture
 def prepared(pipeline):
     """Return the spec of a batch without windows and tables, written under the lease, and its location."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         lease = take_apply_lease(context)
         folder = context.landing.files.location("batches/b")
         spec = BatchSpec("shop", 1, 100, 200, "t", Redo(), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
@@ -54,7 +54,7 @@ def prepared(pipeline):
 
 def write_manifest(pipeline):
     result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.write_new_record("batches/b/manifest.json", result)
 
 
@@ -162,7 +162,7 @@ def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, prepared):
 
     with pytest.raises(LeaseHeld, match="taken over"):
         record_batch(pipeline, prepared[1])
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert context.ledger.batches("applied") == []
 
 
@@ -190,11 +190,11 @@ def test_a_job_that_writes_no_live_table_needs_no_lease(pipeline, prepared):
 
 
 def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         before = take_apply_lease(context)
     lose_ledger(Path(pipeline.landing))
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         assert take_apply_lease(context).token > before.token
         with pytest.raises(LeaseHeld):
             context.ledger.renew(before, 60)
@@ -204,7 +204,7 @@ def test_a_step_waits_for_another_runs_lease_and_then_takes_it(pipeline, monkeyp
     monkeypatch.setattr(redolake.context, "LEASE_POLL_SECONDS", 0.01)
     ledger = open_ledger(pipeline.ledger_url, "shop", now)
     theirs = ledger.lease("apply/shop", "another run", 60)
-    with open_context(pipeline) as context, ThreadPoolExecutor(1) as pool:
+    with Run(pipeline) as context, ThreadPoolExecutor(1) as pool:
         ours = pool.submit(take_apply_lease, context)
         wait_until(lambda: "waiting up to 60 minutes: another run holds the lease apply/shop" in caplog.text)
         ledger.release_lease(theirs)
@@ -215,5 +215,5 @@ def test_the_wait_for_a_lease_ends_with_its_holder_named(pipeline, monkeypatch):
     monkeypatch.setattr(redolake.context, "LEASE_POLL_SECONDS", 0.01)
     impatient = pipeline.model_copy(update={"lease_wait_minutes": 0.001})
     take_over(pipeline, "another run", after_seconds=0)
-    with open_context(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):
+    with Run(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):
         take_apply_lease(context)

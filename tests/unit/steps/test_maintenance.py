@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import LeaseHeld, Terminal
 from redolake.ledger.entries import LeaseKind, lease_name
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
@@ -16,7 +16,7 @@ from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 
 def is_free(pipeline: Pipeline, kind: LeaseKind) -> bool:
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         try:
             context.ledger.release_lease(context.ledger.lease(lease_name(kind, context.name), "another", 1.0))
         except LeaseHeld:
@@ -47,7 +47,7 @@ def test_tables_that_were_left_come_first_next_time(on_disk: PipelineOnDisk) -> 
     prepared = prepare_maintenance(on_disk.pipeline)
     assert prepared.batch is not None
     finish(on_disk, prepared.batch, MaintenanceResult("shop", (), ("SHOP.ORDERS",)))
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         assert (context.ledger.fact("maintenance") or {})["left"] == ["SHOP.ORDERS"]
     assert prepare_maintenance(on_disk.pipeline).tables == ("SHOP.ORDERS",)
 

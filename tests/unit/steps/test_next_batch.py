@@ -9,7 +9,7 @@ import pytest
 
 from redolake.config.limits import BatchLimits
 from redolake.config.tables import OnDdl
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run
 from redolake.errors import InvariantBroken
 from redolake.records.windows import DdlRow
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
@@ -28,7 +28,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.window(200, 300, rows=10)
     corrected_table(context)
     spec = following_batch(context)
@@ -49,14 +49,14 @@ def test_a_batch_ends_with_the_window_in_which_its_rows_reach_the_limit(
     on_disk.window(300, 400, rows=10)
     on_disk.window(400, 500, rows=10)
     limited = on_disk.pipeline.model_copy(update={"batch": BatchLimits(max_rows=max_rows)})
-    with open_context(limited) as context:
+    with Run(limited) as context:
         corrected_table(context)
         spec = following_batch(context)
 
     assert (spec.start, spec.end) == (200, end)
 
 
-def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     on_disk.window(300, 400, rows=10)
     corrected_table(context)
@@ -66,7 +66,7 @@ def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context
     assert [task.hold for task in spec.tables] == [None]
 
 
-def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.declare_gap(200, 300, dropped=(), snapshot_scn=120)
     on_disk.window(300, 400)
     corrected_table(context)
@@ -77,7 +77,7 @@ def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, con
         following_batch(context)
 
 
-def test_a_declared_gap_must_name_the_rows_of_each_transaction(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_declared_gap_must_name_the_rows_of_each_transaction(on_disk: PipelineOnDisk, context: Run) -> None:
     another = replace(OPEN, xid="9.9.9", rows=1)
     on_disk.declare_gap(200, 300, dropped=(replace(OPEN, rows=OPEN.rows - 1), another), snapshot_scn=120)
     on_disk.window(300, 400)
@@ -87,7 +87,7 @@ def test_a_declared_gap_must_name_the_rows_of_each_transaction(on_disk: Pipeline
         following_batch(context)
 
 
-def test_a_batch_up_to_a_resetlogs_has_its_doubtful_scn(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_batch_up_to_a_resetlogs_has_its_doubtful_scn(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.window(200, 250)
     on_disk.window(250, 300, doubtful_scn=299)
     corrected_table(context)
@@ -104,7 +104,7 @@ OF_PARENT = DdlRow(0, 1, "0x1", 0, "SHOP", "SHOPS", 4712, "truncate table shops 
 @pytest.mark.parametrize("ddl", [OWN_DDL, OF_PARENT], ids=["its own", "that cascades to it"])
 @pytest.mark.parametrize(("scn", "is_held"), [(298, False), (299, True)])
 def test_a_ddl_that_a_resetlogs_may_have_undone_holds_its_table(
-    on_disk: PipelineOnDisk, context: PipelineContext, ddl: DdlRow, scn: int, is_held: bool
+    on_disk: PipelineOnDisk, context: Run, ddl: DdlRow, scn: int, is_held: bool
 ) -> None:
     parents = (TableId("SHOP", "SHOPS"),)
     column = DictionaryColumn("ID", OracleType("NUMBER", None, 9, 0), 1, 1, False)
@@ -119,7 +119,7 @@ def test_a_ddl_that_a_resetlogs_may_have_undone_holds_its_table(
     assert [task.hold is not None for task in spec.tables] == [is_held]
 
 
-def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: Run) -> None:
     on_disk.window(200, 250)
     on_disk.declare_gap(250, 300, snapshot_scn=120)
     on_disk.window(300, 400)
@@ -135,7 +135,7 @@ def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -
     on_disk.load(120)
     on_disk.declare_gap(100, 200, snapshot_scn=120)
     on_disk.window(200, 300)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         entry = corrected_table(context)
         spec = following_batch(context)
 
@@ -143,9 +143,7 @@ def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -
     assert [task.hold for task in spec.tables] == [None]
 
 
-def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
-    on_disk: PipelineOnDisk, context: PipelineContext
-) -> None:
+def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(on_disk: PipelineOnDisk, context: Run) -> None:
     first = on_disk.window(200, 250)
     on_disk.batch(first, state="held")
     on_disk.declare_gap(250, 300, snapshot_scn=120)
@@ -162,7 +160,7 @@ def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
     assert (after.start, after.end, after.redo.carry_in, after.tables[0].hold) == (300, 400, (), None)
 
 
-def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: Run) -> None:
     """|200 TRUNCATE at 250|300 landed without the table|400, in one batch."""
     corrected_table(context)
     truncate = DdlRow(250, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "TRUNCATE TABLE shop.orders")
@@ -190,7 +188,7 @@ def test_a_table_with_rows_that_a_resetlogs_undid_is_held(tmp_path: Path, reset_
     on_disk.load(180)
     on_disk.batch(on_disk.window(100, reset_at), complete_to=max(180, reset_at - 1))
     on_disk.window(reset_at, 300, SECOND)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         corrected_table(context)
         spec = following_batch(context)
 
@@ -198,7 +196,7 @@ def test_a_table_with_rows_that_a_resetlogs_undid_is_held(tmp_path: Path, reset_
 
 
 def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after_it(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     """|100 applied|200 landed|300 RESETLOGS, landed|400: the snapshot is AS OF 350, after the RESETLOGS."""
     on_disk.window(200, 300)
@@ -215,7 +213,7 @@ def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after
 
 @pytest.mark.parametrize(("snapshot_scn", "code"), [(250, "RedoLost"), (None, None)])
 def test_a_gap_with_a_resetlogs_holds_a_table_snapshotted_inside_it(
-    on_disk: PipelineOnDisk, context: PipelineContext, snapshot_scn: int | None, code: str | None
+    on_disk: PipelineOnDisk, context: Run, snapshot_scn: int | None, code: str | None
 ) -> None:
     """|100 applied|200 gap, a RESETLOGS in it|300: the RESETLOGS may have undone rows of a snapshot AS OF 250."""
     if snapshot_scn is not None:
@@ -233,14 +231,14 @@ def test_the_first_batch_expects_the_position_of_the_snapshot(tmp_path: Path) ->
     on_disk = PipelineOnDisk(tmp_path)
     on_disk.load(120)
     on_disk.window(100, 200)
-    with open_context(on_disk.pipeline) as context:
+    with Run(on_disk.pipeline) as context:
         corrected_table(context)
         spec = following_batch(context)
 
     assert spec.tables[0].at_least == 120
 
 
-def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: Run) -> None:
     corrected_table(context)
     on_disk.window(200, 300)
     on_disk.load(250)

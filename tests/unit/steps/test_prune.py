@@ -13,7 +13,7 @@ import pytest
 
 from redolake.config import Pipeline
 from redolake.config.keep import KeepSettings
-from redolake.context import PipelineContext, open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, LandingDamaged
 from redolake.land import files as landed_files
 from redolake.land import layout
@@ -77,8 +77,8 @@ class OldPipeline(PipelineOnDisk):
         return [int(folder.name.split("-")[1]) for folder in sorted((self.folder / "shop/windows").iterdir())]
 
     @contextmanager
-    def opened(self) -> Iterator[PipelineContext]:
-        with open_context(self.keeping) as context:
+    def opened(self) -> Iterator[Run]:
+        with Run(self.keeping) as context:
             reconcile_ledger(context)
             yield context
 

@@ -19,7 +19,7 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
-from redolake.context import open_context, read_spec
+from redolake.context import Run, read_spec
 from redolake.errors import ConfigurationError, RedolakeError
 from redolake.land import layout
 from redolake.reconcile.batches import load_name
@@ -109,7 +109,7 @@ def landing(tmp_path: Path) -> Landing:
 def backfill(landing: Landing, *range_and_tables: Any, **how: Any) -> BatchSpec:
     prepared = steps.prepare_backfill(landing.pipeline, *range_and_tables, dry_run=False, **how)
     assert prepared.batch is not None
-    with open_context(landing.pipeline) as context:
+    with Run(landing.pipeline) as context:
         spec = read_spec(context, prepared.batch)
     assert isinstance(spec, BatchSpec)
     return spec

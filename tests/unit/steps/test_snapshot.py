@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from redolake.context import PipelineContext, Run
+from redolake.context import Run
 from redolake.errors import SnapshotTooEarly, Terminal
 from redolake.reconcile.snapshot_start import check_chain_epoch
 from redolake.source import Handover
@@ -31,7 +31,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 @pytest.mark.parametrize("end_in", [FIRST, SECOND])
 def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
-    on_disk: PipelineOnDisk, context: PipelineContext, end_in: int
+    on_disk: PipelineOnDisk, context: Run, end_in: int
 ) -> None:
     corrected_table(context)
     begin_snapshot_at(context, 250)
@@ -44,7 +44,7 @@ def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
 
 
 def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_after_capture_followed_it(
-    on_disk: PipelineOnDisk, context: PipelineContext
+    on_disk: PipelineOnDisk, context: Run
 ) -> None:
     corrected_table(context)
     begin_snapshot_at(context, 250)
@@ -55,7 +55,7 @@ def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_after_capture_followe
 
 
 def test_a_snapshot_from_before_a_resetlogs_is_not_used_for_the_same_scn_after_it(
-    on_disk: PipelineOnDisk, context: PipelineContext, monkeypatch: pytest.MonkeyPatch
+    on_disk: PipelineOnDisk, context: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """|100 applied|200 RESETLOGS to 130: SCN 150 occurs again, and the table was read AS OF the first one."""
     corrected_table(context)

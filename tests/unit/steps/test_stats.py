@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.ledger.batch_stats import clock_difference, table_stats
 from redolake.reconcile.ledger import reconcile_ledger
@@ -27,7 +27,7 @@ def done(end: int, at: str, ddl: Mapping[str, int] | None = None, **account: int
 
 
 @pytest.fixture
-def two_batches(on_disk: PipelineOnDisk, context: PipelineContext) -> PipelineOnDisk:
+def two_batches(on_disk: PipelineOnDisk, context: Run) -> PipelineOnDisk:
     on_disk.batch(on_disk.window(200, 300), done=done(299, "10:00", landed=5, applied=4, rolled_back=1))
     on_disk.batch(on_disk.window(300, 400), done=done(399, "11:00", {"add": 1}, landed=3, applied=3))
     reconcile_ledger(context)
@@ -59,7 +59,7 @@ def test_each_batch_has_its_own_counts_oldest_first_also_one_that_read_no_change
     assert [one.total.inserted for one in found] == [0, 2, 2]
 
 
-def test_a_batch_of_an_older_redolake_has_its_row_account_only(two_batches: PipelineOnDisk, context: PipelineContext) -> None:
+def test_a_batch_of_an_older_redolake_has_its_row_account_only(two_batches: PipelineOnDisk, context: Run) -> None:
     newest, *_ = context.ledger.batches()
     body = {name: part for name, part in (newest.result or {}).items() if name != "changes"}
 

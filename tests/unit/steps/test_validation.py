@@ -10,7 +10,7 @@ import pytest
 
 import redolake
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import Finding
 from redolake.host import runtime
 from redolake.job.lake import check_lake
@@ -40,7 +40,7 @@ def said(findings: list[Finding]) -> list[tuple[str, str]]:
 def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_path: Path) -> None:
     mine, theirs = made(tmp_path), made(tmp_path, tables=["SHOP.ORDERS", "SHOP.STOCK"])
     assert validate(mine) == []
-    with open_context(theirs) as context:
+    with Run(theirs) as context:
         record_plan(context, "nothing", "no redo thread has a new archived log")
 
     assert validate(theirs) == []
@@ -53,7 +53,7 @@ def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_
 
 def test_a_lake_or_landing_that_is_not_mounted_is_found(tmp_path: Path) -> None:
     pipeline = made(tmp_path, ledger={"url": f"sqlite:///{tmp_path}/ledger.db"})
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.create(layout.HANDOVER, b"{}")
         check_lake(lake_place(context))
     assert validate(pipeline) == []

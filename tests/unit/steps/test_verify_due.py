@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ConfigurationError, Terminal
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -86,7 +86,7 @@ def test_other_rows_are_found_by_their_hash(key: tuple[str | None, ...]) -> None
     assert found.condition.endswith("1, 32) IN ('5F')")
 
 
-def test_old_results_are_pruned_up_to_the_newest_comparison_of_all_rows(context: PipelineContext) -> None:
+def test_old_results_are_pruned_up_to_the_newest_comparison_of_all_rows(context: Run) -> None:
     proofs, old = context.landing.proofs, datetime.now(UTC) - timedelta(days=99)
     names = [layout.proof_name(old + timedelta(days=n), "a") for n in range(4)]
     for name, share in zip(names, (1.0, 0.01, 1.0, 0.01), strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 from redolake.config import Pipeline
 from redolake.config.union_views import UnionView
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import ConfigurationError, NotReadableAsOf
 from redolake.steps.shown import history_views
 from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions, write_history_views
@@ -136,7 +136,7 @@ def test_views_before_the_first_plan_are_refused_with_the_reason(tmp_path: Path,
 
 def test_a_table_without_contents_is_left_out_and_named(tmp_path: Path) -> None:
     pipeline = new_pipeline(tmp_path, "SHOP.ORDERS", "SHOP.LINES", "SHOP.NEW$")
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         for table in (TableId("SHOP", "LINES"), TableId("SHOP", "ORDERS")):
             context.ledger.add_table(table, Scn(5))
             context.ledger.record_complete_to(table, Scn(5), 2, 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import Run, open_context, open_to_read, owner, read_result, read_spec, step
+from redolake.context import Run, open_to_read, owner, read_result, read_spec, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -166,7 +166,7 @@ def resume_tables(
     Raises Terminal for a table not held; a new history needs a reason."""
     if new_history:
         check_reason("to let a history begin again", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         reconcile_ledger(context)
         resumed = []
         for table in named_tables(context, tables):
@@ -255,7 +255,7 @@ def approve_ddl(
     """Release a table held by a DDL statement, and treat that statement as `choice` says, once. Raises Terminal for a
     table that no such statement holds, or another one than that at `address`."""
     check_reason("to approve a DDL", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         reconcile_ledger(context)
         table = named_table(context, table_name)
         found = holding_statement(context, table, choice)

@@ -11,7 +11,7 @@ from itertools import islice
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, now, open_context, open_to_read
+from redolake.context import Run, now, open_to_read
 from redolake.errors import OF_BATCH, InvariantBroken, Terminal, one_line, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -106,7 +106,7 @@ def drop_transaction(
 
     With `start_scn`, only the transaction that began there is dropped: Oracle may have given its xid to another one since."""
     check_reason("dropping a transaction", reason)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         with apply_lease(context):
             reconcile_ledger(context)
             transaction, carried = read_carried_transaction(context, xid, con_id)
@@ -133,7 +133,7 @@ def drop_transaction(
         return next(found for found in read_drops(context) if found.key == drop.key)
 
 
-def read_carried_transaction(context: PipelineContext, xid: str, con_id: int | None) -> tuple[OpenTransaction, CarriedRows]:
+def read_carried_transaction(context: Run, xid: str, con_id: int | None) -> tuple[OpenTransaction, CarriedRows]:
     """Return the open transaction and its carried rows. Raises InvariantBroken if their number is not that of the manifest."""
     last = last_batch(context)
     transaction = find_open(() if last is None else last.open_transactions, drops(context), xid, con_id)
@@ -172,7 +172,7 @@ def find_open(
     )
 
 
-def rows_by_table(context: PipelineContext, carried: CarriedRows) -> dict[str, int]:
+def rows_by_table(context: Run, carried: CarriedRows) -> dict[str, int]:
     """Return carried rows by table; an object whose name LogMiner could not resolve is shown by its id."""
     tables = {str(table.id): table.id for table in context.pipeline.tables}
     by_id = {version.object_id: name for name, table in tables.items() for version in known_versions(context, table)}
@@ -183,7 +183,7 @@ def rows_by_table(context: PipelineContext, carried: CarriedRows) -> dict[str, i
     return dict(sorted(rows.items()))
 
 
-def check_settled(context: PipelineContext, last: BatchResult) -> None:
+def check_settled(context: Run, last: BatchResult) -> None:
     """Raise Terminal if a table is further than the ledger knows: a job was killed, or its result is not recorded."""
     ahead = list(islice(context.landing.windows.each_after(last.end_position), 1))
     for entry in context.ledger.tables():

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.context import now as utc_now
 from redolake.errors import ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from redolake.reconcile.redo_loss import record_redo_loss
@@ -37,7 +37,7 @@ EMPTY_AFTER_SECONDS = 60  # a window without rows lands when the last one ended 
 
 
 def receive(
-    context: PipelineContext, database: Database, position: Position, spools: ExitStack, start: Start
+    context: Run, database: Database, position: Position, spools: ExitStack, start: Start
 ) -> Received | HeldBack | None:
     """Receive each stream until it has passed the source's SCN of now, or enough for a window. Return where the window ends;
     None where nothing has changed."""
@@ -70,7 +70,7 @@ def receive(
 
 
 def take_stream(
-    context: PipelineContext,
+    context: Run,
     database: Database,
     position: Position,
     stream: Stream,
@@ -211,7 +211,7 @@ def iso_utc(seconds: int) -> str:
 
 
 def record_streams(
-    context: PipelineContext,
+    context: Run,
     taken: Iterable[Taken],
     streams: Iterable[Stream],
     unproved_since: int | None,

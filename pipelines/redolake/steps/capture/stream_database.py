@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from redolake.context import PipelineContext, held_lease, no_connection
+from redolake.context import Run, held_lease, no_connection
 from redolake.errors import PdbChanged
 from redolake.host import crash
 from redolake.reconcile.table_versions import object_ids
@@ -72,14 +72,14 @@ class Database(Protocol):
 
     def check_close(self, received: Received, start: Start) -> None: ...
 
-    def plan(self, context: PipelineContext, window: Window, ends_at: datetime | None) -> PlanOutcome: ...
+    def plan(self, context: Run, window: Window, ends_at: datetime | None) -> PlanOutcome: ...
 
     def check_rows(self, records: Iterable[SliceRecord]) -> None: ...
 
     def unproved_scn(self, start: Start) -> int | None: ...
 
 
-def selection_of(context: PipelineContext, dictionary: dict[TableId, DictionaryTable]) -> Selection:
+def selection_of(context: Run, dictionary: dict[TableId, DictionaryTable]) -> Selection:
     """Return which transactions are landed: by the object ids that captured tables have or had, and by their names."""
     pipeline = context.pipeline
     names = {*(table.id for table in pipeline.tables), *pipeline.renamed.values()}
@@ -91,7 +91,7 @@ def selection_of(context: PipelineContext, dictionary: dict[TableId, DictionaryT
 
 @dataclass(slots=True)
 class AskedDatabase:
-    context: PipelineContext
+    context: Run
     oracle: Source
     position: Position
     facts: RedoFacts
@@ -153,7 +153,7 @@ class AskedDatabase:
         if pipeline.source.streams:
             check_tables({one.stream.thread: one.state for one in received.taken}, read_table_hashes(pipeline, self.oracle)[0])
 
-    def plan(self, context: PipelineContext, window: Window, ends_at: datetime | None) -> PlanOutcome:
+    def plan(self, context: Run, window: Window, ends_at: datetime | None) -> PlanOutcome:
         return plan_slices(context, self.oracle, window, self.position.resetlogs_id, self.container, ends_at)
 
     def check_rows(self, records: Iterable[SliceRecord]) -> None:
@@ -170,7 +170,7 @@ class AskedDatabase:
 class UnaskedDatabase:
     """A pipeline without a connection. Tables are those that have a description; DDL of them stops the window."""
 
-    context: PipelineContext
+    context: Run
     position: Position
     open: OpenTransactions | None = None
     target: int | None = None
@@ -214,7 +214,7 @@ class UnaskedDatabase:
         """Check nothing: no control file is read."""
 
     @crash.writer
-    def plan(self, context: PipelineContext, window: Window, ends_at: datetime | None) -> PlanOutcome:
+    def plan(self, context: Run, window: Window, ends_at: datetime | None) -> PlanOutcome:
         """Record the plan. No dictionary is read, and none is needed while there is no DDL."""
         described = context.ledger.described_tables()
         ids = tuple(table.id for table in context.pipeline.tables if table.id in described)

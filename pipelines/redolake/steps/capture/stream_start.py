@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.records.readers import OpenTransactions, is_received
 from redolake.records.windows import WindowManifest
 from redolake.source import Source, read_redo_facts
@@ -29,7 +29,7 @@ class Start:
         return {} if self.is_first else states_of(self.last)
 
 
-def start_at(context: PipelineContext, oracle: Source, position: Position) -> Start | None:
+def start_at(context: Run, oracle: Source, position: Position) -> Start | None:
     """Return where the receiver goes on; None while LogMiner must read on first. Raises ConfigurationError for a table that
     OpenLogReplicator would not give."""
     last, known = last_window(context, position), known_open(context, position)

@@ -15,7 +15,7 @@ from redolake.config import Pipeline
 from redolake.config.expressions import uses, with_ids
 from redolake.config.lines import EXPRESSION, line_below, line_of_setting, settings_of
 from redolake.config.tables import Match, Table
-from redolake.context import PipelineContext, open_to_read
+from redolake.context import Run, open_to_read
 from redolake.context.spark import opened_spark
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import Finding, RedolakeError
@@ -56,7 +56,7 @@ def known_expression_findings(pipeline: Pipeline, spark: Any, file: Path | None 
     return list({finding.what: finding for finding in reversed(found)}.values())[::-1]
 
 
-def landed_tables(context: PipelineContext) -> list[DictionaryTable]:
+def landed_tables(context: Run) -> list[DictionaryTable]:
     """Return the tables that the landing describes, as they were read last."""
     newest = next(Readings(context.landing.dictionary).newest_first(0, 0), None)
     found = () if newest is None else (newest.table(table.id) for table in context.pipeline.tables)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from redolake.apply.verify.comparison import CompareTask, Comparison, Digest, KeyRanges, Part
-from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Transient
 from redolake.reconcile.lake_place import lake_place
 from redolake.records.proofs import ProofMethod, ProvedHistory
@@ -74,38 +73,38 @@ class Compared:
     scns: tuple[int, ...] = ()
 
 
-def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: float | None) -> Compared:
+def compare_in_lake(one: TableToCompare, method: Method, sample: float | None) -> Compared:
     """Compare the table, or a sample of its buckets. A table that cannot be hashed is compared by all its rows."""
     plan = hash_plan_of(one)
     if plan is None or plan.clear_key or method == "rows":
-        return compare_reachable(one, lambda there: compare_rows(there, spark, naming_plan_of(one)))
+        return compare_reachable(one, lambda there: compare_rows(there, naming_plan_of(one)))
     if method == "auto" and not (saves(one, plan) and (sample or is_large(one))):
-        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
+        return compare_reachable(one, lambda there: compare_rows(there, plan))
     try:
-        found = compare_reachable(one, lambda there: compare_buckets(there, spark, plan, sample))
+        found = compare_reachable(one, lambda there: compare_buckets(there, plan, sample))
     except RedolakeError as error:
         if not isinstance(error, Transient):  # what cannot go on at its SCN begins again
             one.context.landing.proofs.end_hashing(one.version.table)
         if error.ora_code != NO_SUCH_COLUMN:  # there is no STANDARD_HASH before 12.1, and UTL_RAW may be revoked
             raise
         log.warning("%s is compared by all its rows: %s", one.version.table, error.what)
-        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
+        return compare_reachable(one, lambda there: compare_rows(there, plan))
     if sample is None:
         one.context.landing.proofs.end_hashing(one.version.table)
     return found
 
 
-def compare_its_history(one: TableToCompare, spark: Spark, compared: Compared) -> ProvedHistory | None:
+def compare_its_history(one: TableToCompare, compared: Compared) -> ProvedHistory | None:
     """Compare the table's history with the version that was compared; None for a table without one."""
     from redolake.job.comparison import compare_with_history
 
     path = one.context.pipeline.history_target(one.version.table)
     if path is None:
         return None
-    one.report(f"comparing the history of {one.version.table} with it")
+    one.context.report(f"comparing the history of {one.version.table} with it")
     scn = compared.scns[0] if compared.scns else compared.comparison.complete_to
     task = replace(task_of(one), complete_to=scn, delta_version=compared.comparison.delta_version)
-    return compare_with_history(spark.session(), task, path)
+    return compare_with_history(one.context.spark.session(), task, path)
 
 
 def compare_reachable(one: TableToCompare, compare: Callable[[TableToCompare], T]) -> T:
@@ -121,36 +120,36 @@ def saves(one: TableToCompare, plan: HashPlan) -> bool:
     return len(columns_behind(one.version, plan.fetched)) < len(one.version.columns)
 
 
-def compare_rows(one: TableToCompare, spark: Spark, plan: HashPlan | None) -> Compared:
+def compare_rows(one: TableToCompare, plan: HashPlan | None) -> Compared:
     """Compare all rows."""
-    comparison = compare_part(one, spark, replace(task_of(one), hashing=plan), "", 0)
+    comparison = compare_part(one, replace(task_of(one), hashing=plan), "", 0)
     return Compared(comparison, "rows", one.cost)
 
 
-def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: float | None) -> Compared:
+def compare_buckets(one: TableToCompare, plan: HashPlan, sample: float | None) -> Compared:
     """Compare the hashes of all buckets, or of a sample of them, and then the rows of those that differ."""
     plan, chosen = (plan, ()) if sample is None else choose_buckets(plan, sample)
     hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
-    one.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
+    one.context.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
     if (passing := of_filter(one.version)) is not None:
-        parts = [HashedPart(position_of(one.entry), digests_of_passing(one, spark, task, hashing, passing, chosen))]
+        parts = [HashedPart(position_of(one.entry), digests_of_passing(one, task, hashing, passing, chosen))]
     elif chosen:
         container = one.context.pipeline.source.container
         sums = read_digests(one.oracle, one.dictionary, hashing, one.scn, container, chosen)
         parts = [HashedPart(position_of(one.entry), sums)]
     else:
-        how = Hashed(hashing, ordered_columns(one.version, plan), one.newer, one.is_later, one.params)
-        parts = hash_by_chunks(one.context, one.oracle, one.dictionary, how, one.entry, one.report)
+        how = Hashed(hashing, ordered_columns(one.version, plan), one.newer, one.is_later)
+        parts = hash_by_chunks(one.context, one.oracle, one.dictionary, how, one.entry)
     one.cost.source_bytes += BYTES_OF_A_BUCKET * sum(len(part.sums) for part in parts)
-    one.report(f"hashing {one.version.table} in Delta")
-    lake = [digest_part(one, spark, task, part) for part in parts]
+    one.context.report(f"hashing {one.version.table} in Delta")
+    lake = [digest_part(one, task, part) for part in parts]
     wrong = frozenset[str]().union(
         *(differing_buckets(part.sums, sums_of(theirs, chosen)) for part, theirs in zip(parts, lake, strict=True))
     )
     equal = sum(bucket.rows for part in parts for name, bucket in part.sums.items() if name not in wrong)
     found = BucketsFound(tuple(sorted(wrong)), chosen, plan, equal, lake[0])
     there = one if parts[-1].at == position_of(one.entry) else at_position(one, parts[-1].at)
-    compared = compare_reachable(there, lambda last: compare_found(last, spark, found))
+    compared = compare_reachable(there, lambda last: compare_found(last, found))
     scns = sorted({*(part.at.scn for part in parts), compared.comparison.complete_to})
     return replace(compared, scns=tuple(scns) if len(scns) > 1 else ())
 
@@ -174,25 +173,25 @@ class BucketsFound:
         return len(self.chosen) / self.plan.buckets if self.chosen else 1.0
 
 
-def compare_found(one: TableToCompare, spark: Spark, found: BucketsFound) -> Compared:
+def compare_found(one: TableToCompare, found: BucketsFound) -> Compared:
     """Compare the rows of the buckets that differ, and the values that are not hashed of the others."""
     plan, wrong, chosen, table = found.plan, found.wrong, found.chosen, one.version.table
     hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
     if len(wrong) > min(MOST_BUCKETS, max(1, int(found.total * MOST_SHARE))) and not chosen:
-        one.report(f"{len(wrong)} of {found.total} buckets of {table} differ: all rows are compared")
-        return replace(compare_rows(one, spark, plan), buckets=found.total, differing_buckets=len(wrong))
+        one.context.report(f"{len(wrong)} of {found.total} buckets of {table} differ: all rows are compared")
+        return replace(compare_rows(one, plan), buckets=found.total, differing_buckets=len(wrong))
     lake = found.lake
     comparison = Comparison(table, int(one.scn), lake.delta_version, found.equal, found.equal, 0, 0, 0, bytes=lake.bytes)
     if wrong:
-        one.report(f"{len(wrong)} of {found.total} buckets of {table} differ")
+        one.context.report(f"{len(wrong)} of {found.total} buckets of {table} differ")
         part = replace(task, part=Part(wrong))
-        comparison = comparison.with_more(compare_part(one, spark, part, in_buckets(hashing, wrong), 1))
+        comparison = comparison.with_more(compare_part(one, part, in_buckets(hashing, wrong), 1))
     if plan.fetched:
-        comparison = comparison.with_more(compare_fetched(one, spark, task, hashing, wrong, chosen))
+        comparison = comparison.with_more(compare_fetched(one, task, hashing, wrong, chosen))
     return Compared(comparison, "buckets", one.cost, found.total, len(wrong), found.share)
 
 
-def digest_part(one: TableToCompare, spark: Spark, task: CompareTask, part: HashedPart) -> Digest:
+def digest_part(one: TableToCompare, task: CompareTask, part: HashedPart) -> Digest:
     """Return the hashes of the Delta version of the part's position."""
     from redolake.job.comparison import digest_table
 
@@ -201,7 +200,7 @@ def digest_part(one: TableToCompare, spark: Spark, task: CompareTask, part: Hash
     ranges = None if column is None else KeyRanges(column.id, part.type, limits)
     task = replace(task, complete_to=part.at.scn, delta_version=part.at.delta_version, ranges=ranges)
     one.cost.lake_reads += 1
-    return digest_table(spark.session(), task, lake_place(one.context))
+    return digest_table(one.context.spark.session(), task, lake_place(one.context))
 
 
 def sums_of(lake: Digest, chosen: Collection[str]) -> dict[str, BucketSum]:
@@ -215,7 +214,6 @@ def ordered_columns(version: TableVersion, plan: HashPlan) -> frozenset[str]:
 
 def digests_of_passing(
     one: TableToCompare,
-    spark: Spark,
     task: CompareTask,
     hashing: Hashing,
     version: TableVersion,
@@ -231,7 +229,7 @@ def digests_of_passing(
         one, {c.id for c in version.columns}, (RowsOf(condition=where),), 3, rows_of(one) if not where else None, more=items
     )
     task = replace(task, version=version, files=(path,), digests={path: digest})
-    found = digest_rows(spark.session(), task, lake_place(one.context))
+    found = digest_rows(one.context.spark.session(), task, lake_place(one.context))
     return {name: BucketSum(*sums) for name, sums in found.items()}
 
 
@@ -244,7 +242,7 @@ def choose_buckets(plan: HashPlan, sample: float) -> tuple[HashPlan, tuple[str, 
 
 
 def compare_fetched(
-    one: TableToCompare, spark: Spark, task: CompareTask, hashing: Hashing, wrong: tuple[str, ...], chosen: tuple[str, ...]
+    one: TableToCompare, task: CompareTask, hashing: Hashing, wrong: tuple[str, ...], chosen: tuple[str, ...]
 ) -> Comparison:
     """Compare the values that are not hashed, of the rows in buckets that are equal by their hashes."""
     assert task.hashing is not None
@@ -254,18 +252,18 @@ def compare_fetched(
     else:
         part = Part(wrong, others=True, columns=task.hashing.fetched)
         where = f"NOT ({in_buckets(hashing, wrong)})" if wrong else ""
-    found = compare_part(one, spark, replace(task, part=part), where, 2)
+    found = compare_part(one, replace(task, part=part), where, 2)
     return replace(found, source_rows=0, delta_rows=0)  # they are counted already
 
 
-def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: str, number: int) -> Comparison:
+def compare_part(one: TableToCompare, task: CompareTask, where: str, number: int) -> Comparison:
     """Read the rows on a condition, with the columns of the part, and compare them."""
     from redolake.job.comparison import compare_tables
 
     columns = task.part.columns if task.part is not None else ()
     path, digest = read_part(one, columns, (RowsOf(condition=where),), number, rows_of(one) if not where else None)
-    one.report(f"comparing {one.version.table} with Delta")
+    one.context.report(f"comparing {one.version.table} with Delta")
     task = replace(task, files=(path,), digests={path: digest})
-    (found,) = compare_tables(spark.session(), [task], lake_place(one.context))
+    (found,) = compare_tables(one.context.spark.session(), [task], lake_place(one.context))
     one.cost.lake_reads += 1
     return found

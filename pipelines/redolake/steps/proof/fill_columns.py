@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, owner, silent
+from redolake.context import Report, Run, owner, silent
 from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -107,11 +107,11 @@ def plan_filling(context: Run, oracle: Source, entry: TableEntry, token: str) ->
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
-    one = TableToCompare(context, context.source, oracle, entry, dictionary, version, token, context.report)
+    one = TableToCompare(context, oracle, entry, dictionary, version, token)
     return one, joins
 
 
-def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
+def entry_to_fill(context: Run, table: TableId) -> TableEntry:
     """Return the table's entry. Raise Terminal where its rows are not those of its position, or changes wait for an answer."""
     entry = entry_with_contents(context, table)
     code = (entry.error or {}).get("code")
@@ -171,7 +171,7 @@ def refused(table: TableId, why: str, cure: str = "") -> Terminal:
 def read_values(one: TableToCompare, joins: Joins, asked: ReadAgain) -> tuple[str, FileDigest]:
     """Read the key and the columns of all rows AS OF the table's position into a file."""
     table, names = one.entry.table, ", ".join(asked.columns)
-    one.report(f"reading {names} of {table} AS OF SCN {one.scn}")
+    one.context.report(f"reading {names} of {table} AS OF SCN {one.scn}")
     ids = {column.id for column in version_to_read(one.version, joins.all).columns}
     with within_reach(table, one.scn, f"{earlier(table)}, or run `redolake snapshot {table.in_command} --replace`"):
         return read_columns(one, ids, (WHOLE,), 0, asked.rows)
@@ -197,7 +197,7 @@ def load_task(one: TableToCompare, joins: Joins, path: str) -> SnapshotTask:
 
 @crash.writer
 def load_columns(
-    context: PipelineContext,
+    context: Run,
     task: SnapshotTask,
     digests: dict[str, FileDigest],
     asked: ReadAgain,

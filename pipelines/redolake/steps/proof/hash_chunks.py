@@ -22,13 +22,13 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from redolake.config.proof_settings import VerifySettings
-from redolake.context import PipelineContext, Report, open_pipeline_source
+from redolake.context import Run
 from redolake.errors import RedolakeError
 from redolake.host import crash
 from redolake.host.progress import Progress
 from redolake.ledger import TableEntry
 from redolake.records.proofs import HashedChunk, HashingBegun
-from redolake.source import ConnectParams, Source, cut_by_key_ranges, cut_table, part_for, read_sizes
+from redolake.source import Source, cut_by_key_ranges, cut_table, part_for, read_sizes
 from redolake.source.buckets import BucketSum, Hashing, read_digests
 from redolake.values.chunks import Chunk, KeyType
 from redolake.values.dictionary_table import DictionaryTable
@@ -76,7 +76,6 @@ class Hashed:
     ordered: Collection[str]
     newer: Newer
     is_later: bool = False
-    params: ConnectParams | None = None
 
 
 def position_of(entry: TableEntry) -> Position:
@@ -84,7 +83,7 @@ def position_of(entry: TableEntry) -> Position:
     return Position(int(entry.complete_to_scn), entry.delta_version or 0)
 
 
-def with_unfinished(context: PipelineContext, entry: TableEntry) -> TableEntry:
+def with_unfinished(context: Run, entry: TableEntry) -> TableEntry:
     """Return the entry at the position of a comparison that was begun and did not end, if the table was not loaded since."""
     begun = context.landing.proofs.hashing(entry.table)
     if begun is None:
@@ -96,9 +95,7 @@ def with_unfinished(context: PipelineContext, entry: TableEntry) -> TableEntry:
 
 
 @crash.writer
-def hash_by_chunks(
-    context: PipelineContext, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry, report: Report
-) -> list[HashedPart]:
+def hash_by_chunks(context: Run, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry) -> list[HashedPart]:
     """Return the sums of all buckets AS OF the entry's SCN, or of ranges of the key at positions of their own; those of a small
     table are not recorded."""
     container, start = context.pipeline.source.container, position_of(entry)
@@ -119,7 +116,7 @@ def hash_by_chunks(
     missing = [chunk for chunk in plan.chunks if chunk.number not in known]
 
     def show() -> None:
-        report(Progress("", f"chunks of {entry.table} hashed", len(known), len(plan.chunks)))
+        context.report(Progress("", f"chunks of {entry.table} hashed", len(known), len(plan.chunks)))
 
     for _ in tuple(known):
         show()
@@ -127,7 +124,7 @@ def hash_by_chunks(
     pace = Pace(settings.rows_per_second)
     newer = how.newer if may_move else nowhere
     with (
-        more_sessions(context, oracle, how.params, min(settings.sessions, len(missing))) as sessions,
+        more_sessions(context, oracle, min(settings.sessions, len(missing))) as sessions,
         closing(hash_each(missing, at, lend(sessions, read), newer, len(sessions))) as hashed,
     ):
         for chunk, sums, found in hashed:
@@ -158,13 +155,11 @@ class Pace:
 
 
 @contextmanager
-def more_sessions(
-    context: PipelineContext, oracle: Source, params: ConnectParams | None, number: int
-) -> Iterator[tuple[Source, ...]]:
+def more_sessions(context: Run, oracle: Source, number: int) -> Iterator[tuple[Source, ...]]:
     """Open sessions beside the first, which is among them."""
     with ExitStack() as opened:
         container = context.pipeline.source.container
-        more = (opened.enter_context(open_pipeline_source(context.pipeline, params, container)) for _ in range(1, number))
+        more = (opened.enter_context(context.connect(container)) for _ in range(1, number))
         yield (oracle, *more)
 
 
@@ -269,9 +264,7 @@ def parts_of(plan: HashingBegun, known: Mapping[int, HashedChunk], start: Positi
     ]
 
 
-def begin(
-    context: PipelineContext, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry
-) -> HashingBegun | None:
+def begin(context: Run, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry) -> HashingBegun | None:
     """Record how a large table is cut; return None for one that is hashed at once."""
     container, at = context.pipeline.source.container, position_of(entry)
     context.landing.proofs.end_hashing(entry.table)

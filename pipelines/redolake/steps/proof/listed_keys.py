@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.host import crash
 from redolake.ledger import TableEntry
 from redolake.reconcile.quarantine import record_open_keys
@@ -26,7 +26,7 @@ from redolake.values.table import TableId
 class Quarantine:
     """A table's quarantine, and the keys in it."""
 
-    context: PipelineContext
+    context: Run
     entry: TableEntry
     path: str
     target: str
@@ -59,7 +59,7 @@ class Quarantine:
         record_open_keys(self.context, self.table, sum(one.state == "open" for one in left))
 
 
-def quarantine_of(context: PipelineContext, entry: TableEntry | None) -> Quarantine | None:
+def quarantine_of(context: Run, entry: TableEntry | None) -> Quarantine | None:
     """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
     from redolake.job.lake import has_log
     from redolake.job.quarantine import read_wrong

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, owner, silent
+from redolake.context import Report, Run, owner, silent
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.reconcile.approvals import record_approval
@@ -99,7 +99,7 @@ def list_quarantine(
         return read_quarantine(context, named_tables(context, tables))
 
 
-def read_quarantine(context: PipelineContext, tables: Sequence[TableId]) -> QuarantineList:
+def read_quarantine(context: Run, tables: Sequence[TableId]) -> QuarantineList:
     from redolake.job.quarantine import read_changes
 
     found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
@@ -249,7 +249,7 @@ def choose_keys(states: Mapping[str, KeyState], table: TableId, keys: Sequence[M
     return wanted
 
 
-def check_key(context: PipelineContext, table: TableId) -> None:
+def check_key(context: Run, table: TableId) -> None:
     """Raise Terminal for a table whose rows in Oracle are not found by the key that the lake has."""
     version = known_versions(context, table)[-1]
     types = {version.column(i).type.name for i in version.key if i}

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, open_to_read, owner, silent
+from redolake.context import Report, Run, open_to_read, owner, silent
 from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
@@ -212,7 +212,7 @@ def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPositio
 
 
 def to_compare(run: Run, oracle: Source, entry: TableEntry, token: str) -> TableToCompare:
-    return describe(run, run.source, oracle, entry, token, run.report)
+    return describe(run, oracle, entry, token)
 
 
 @contextmanager
@@ -251,7 +251,7 @@ def within_reach(table: TableId, scn: int, cure: str) -> Iterator[None]:
         raise Terminal(what, cure=cure, table=table, ora_code=error.ora_code) from error
 
 
-def advanced_entry(context: PipelineContext, table: TableId, up_to: ChainPosition) -> TableEntry:
+def advanced_entry(context: Run, table: TableId, up_to: ChainPosition) -> TableEntry:
     """Return the table's entry as it is to be where its position advances. Raise Transient if a batch has ended since that was
     chosen."""
     last = last_batch(context)
@@ -293,7 +293,7 @@ class Work:
             context, "repair", table, int(one.scn), by=asked.by, policy=chosen.cause, reason=asked.reason,
             choice=f"{len(chosen.rows)} rows",
         )  # fmt: skip
-        one.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
+        one.context.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
         cure = (
             "let apply bring the table to a newer SCN, then verify and repair it again; a held table that cannot advance is "
             f"read again by `redolake snapshot {table} --replace`"
@@ -309,7 +309,7 @@ class Work:
             "reason": asked.reason, "scn": int(one.scn),
         }  # fmt: skip
         task = RepairTask(compare, chosen.rows, self.lease.token, chosen.covers, metadata, self.advances)
-        one.report(f"repairing {table}")
+        one.context.report(f"repairing {table}")
         version, merged, again = repair_rows(self.spark.session(), task, lake_place(context), self.lease.check)
         log.info(
             "%s: %s repaired %s row(s) AS OF SCN %s in Delta version %s, because %s: %s",
@@ -350,7 +350,7 @@ class Work:
         return is_cured
 
 
-def found_by_proofs(context: PipelineContext, entry: TableEntry) -> Chosen:
+def found_by_proofs(context: Run, entry: TableEntry) -> Chosen:
     return rows_of_proofs(entry, open_proofs(context, entry), lambda name: context.landing.proofs.found_rows(entry.table, name))
 
 
@@ -368,7 +368,7 @@ def rows_of_keys(work: Work, keys: Keys) -> tuple[FoundRow, ...]:
     return name_keys(work.spark.session(), replace(task_of(one), hashing=work.plan), texts)
 
 
-def open_proofs(context: PipelineContext, entry: TableEntry) -> list[TableProof]:
+def open_proofs(context: Run, entry: TableEntry) -> list[TableProof]:
     """Return the newest comparison of the whole table, and what samples and repairs have found since, the newest first. A
     repair after which its rows were equal ends the list too."""
     found = []

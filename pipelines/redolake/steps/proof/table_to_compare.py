@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from redolake.apply.verify.comparison import CompareTask
-from redolake.context import PipelineContext, Report
+from redolake.context import Run
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import SchemaConflict
 from redolake.host import crash
@@ -19,7 +19,7 @@ from redolake.reconcile.pushed_filter import push_filter
 from redolake.reconcile.table_versions import app_id, known_versions, origin, rules
 from redolake.records.file_digest import FileDigest
 from redolake.schema import version_as_of
-from redolake.source import NO_ITEMS, ConnectParams, Source, counted_rows, read_tables
+from redolake.source import NO_ITEMS, Source, counted_rows, read_tables
 from redolake.source.buckets import HashedColumn, Hashing
 from redolake.source.snapshot import Part as RowsOf
 from redolake.steps.proof.hash_chunks import (
@@ -56,14 +56,12 @@ class Cost:
 class TableToCompare:
     """A table as the dictionary describes it now, with the columns of the version that the lake has."""
 
-    context: PipelineContext
-    params: ConnectParams | None
+    context: Run
     oracle: Source
     entry: TableEntry
     dictionary: DictionaryTable
     version: TableVersion
     token: str
-    report: Report
     cost: Cost = field(default_factory=Cost)
     is_later: bool = False  # undo did not reach the position with which the comparison began
 
@@ -83,9 +81,7 @@ class TableToCompare:
         return position_of(entry) if version == self.version else None
 
 
-def describe(
-    context: PipelineContext, params: ConnectParams | None, oracle: Source, entry: TableEntry, token: str, report: Report
-) -> TableToCompare:
+def describe(context: Run, oracle: Source, entry: TableEntry, token: str) -> TableToCompare:
     """Return what is compared. Raise SchemaConflict for a table that is not as it was AS OF its applied SCN."""
     assert entry.complete_to_scn is not None
     table = entry.table
@@ -95,10 +91,10 @@ def describe(
         raise SchemaConflict(
             "the table is not in the dictionary any more", cure="`redolake status` shows what became of it", table=table
         )
-    return TableToCompare(context, params, oracle, entry, columns_of(found, version), version, token, report)
+    return TableToCompare(context, oracle, entry, columns_of(found, version), version, token)
 
 
-def version_at(context: PipelineContext, table: TableId, scn: Scn) -> TableVersion:
+def version_at(context: Run, table: TableId, scn: Scn) -> TableVersion:
     return version_as_of(known_versions(context, table), scn)
 
 
@@ -118,7 +114,7 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
 
 
 def at_position(one: TableToCompare, at: Position) -> TableToCompare:
-    one.report(f"undo no longer reaches the SCN: {one.version.table} is read AS OF SCN {at.scn}")
+    one.context.report(f"undo no longer reaches the SCN: {one.version.table} is read AS OF SCN {at.scn}")
     return replace(one, entry=replace(one.entry, complete_to_scn=Scn(at.scn), delta_version=at.delta_version), is_later=True)
 
 
@@ -194,7 +190,7 @@ def read_columns(
 
     def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
         one.cost.source_rows, one.cost.source_bytes = before  # dates that the driver cannot convert are read once more
-        counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
+        counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.context.report, expected)
         return context.landing.snapshots.write_for_comparison(one.token, one.dictionary.object_id, counted, number)
 
     names = {c.name for c in version.columns if c.id in columns}

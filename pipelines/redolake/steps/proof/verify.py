@@ -11,8 +11,7 @@ from typing import Any
 
 from redolake.apply.verify.comparison import Difference
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, now, open_pipeline_source, open_to_read, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import Report, Run, now, open_to_read, silent
 from redolake.errors import (
     OF_THE_LAKE,
     ConfigurationError,
@@ -164,8 +163,6 @@ class Asked:
     """How tables are compared: by all their rows, by the hashes of buckets, or as their size suggests; a share of the buckets,
     or all."""
 
-    source: ConnectParams | None
-    report: Report
     method: Method = "auto"
     sample: float | None = None
 
@@ -187,8 +184,8 @@ def verify_tables(
     table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
     as long as `verify.budget` says."""
     found: list[TableComparison | NotCompared] = []
-    asked = Asked(source, report, method, sample)
-    with Run(pipeline, source) as context:
+    asked = Asked(method, sample)
+    with Run(pipeline, source, spark, report, opens=opens) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         gone = dropped_tables(context)
         there = [table.id for table in context.pipeline.tables if table.id not in gone]
@@ -196,16 +193,16 @@ def verify_tables(
         if due:
             ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
         ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
-        with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
+        with context.oracle(pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         remove_left_rows(context)
-        with comparison_place(context) as place, spark_when_needed(pipeline, spark, opens) as opened:
+        with comparison_place(context) as place:
             for number, table in enumerate(ids):
                 if ends is not None and number and time.monotonic() >= ends:
                     left = ids[number:]
                     report(f"the time is up: {len(left)} tables are due and left for the next time")
                     break
-                found.append(compare_or_explain(context, asked, opened, table, place))
+                found.append(compare_or_explain(context, asked, table, place))
                 report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
         return Verification(
@@ -244,18 +241,16 @@ def choose_due(
     return sorted((t for t in tables if proved.get(t, never) + every <= at), key=lambda table: proved.get(table, never))
 
 
-def compare_or_explain(
-    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
-) -> TableComparison | NotCompared:
+def compare_or_explain(context: Run, asked: Asked, table: TableId, place: int) -> TableComparison | NotCompared:
     """Compare the table and record the result."""
     found: TableComparison | NotCompared
     rows, resetlogs_id = None, None
     try:
-        found, rows, resetlogs_id = compare_table(context, asked, spark, table, place)
+        found, rows, resetlogs_id = compare_table(context, asked, table, place)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
     except (SparkLost, SparkExhausted) as error:
-        spark.replace()
+        context.spark.replace()
         found = NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
     except RedolakeError as error:
         found = NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
@@ -274,7 +269,7 @@ def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeErro
 
 @crash.writer
 def compare_table(
-    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
+    context: Run, asked: Asked, table: TableId, place: int
 ) -> tuple[TableComparison, FoundRows | None, int | None]:
     """Compare the table AS OF the SCN that the ledger knows now with the Delta version of that SCN. Return the rows that differ
     too, and the incarnation.
@@ -286,12 +281,12 @@ def compare_table(
     token, at = folder_name(place), contents_time(context, entry)
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.
-        with open_pipeline_source(context.pipeline, asked.source) as oracle:
+        with context.connect() as oracle:
             check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
-            asked.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
-            one = describe(context, asked.source, oracle, entry, token, asked.report)
-            compared = compare_in_lake(one, spark, asked.method, asked.sample)
-            history = compare_its_history(one, spark, compared)
+            context.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
+            one = describe(context, oracle, entry, token)
+            compared = compare_in_lake(one, asked.method, asked.sample)
+            history = compare_its_history(one, compared)
     finally:
         context.landing.files.remove(layout.verify_folder(token))
     present = entry_with_contents(context, table)
@@ -312,7 +307,7 @@ def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: i
         return sorted(found, key=lambda proof: proof.at, reverse=True)
 
 
-def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
+def entry_with_contents(context: Run, table: TableId) -> TableEntry:
     """Return the table's entry. Raise Terminal for a table without contents."""
     entry = context.ledger.table(table)
     if entry is None or entry.complete_to_scn is None or entry.delta_version is None:
@@ -368,9 +363,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float | None) 
     )
 
 
-def record_found(
-    context: PipelineContext, found: TableComparison | NotCompared, rows: FoundRows | None, resetlogs_id: int | None
-) -> None:
+def record_found(context: Run, found: TableComparison | NotCompared, rows: FoundRows | None, resetlogs_id: int | None) -> None:
     """Record a result as history in the landing, and for the page in the ledger."""
     table, at = TableId.parse(found.table), now()
     proof = proof_of(found, proof_name(at), at.isoformat(timespec="seconds"), resetlogs_id, rows)
@@ -381,7 +374,7 @@ def proof_name(at: datetime) -> str:
     return layout.proof_name(at, uuid.uuid4().hex[:8])
 
 
-def record_proof(context: PipelineContext, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:
+def record_proof(context: Run, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:
     context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=proof.name))
     context.ledger.record_proof(table, to_body(fact_of(proof)))
 

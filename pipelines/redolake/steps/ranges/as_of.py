@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, now, open_context, silent
+from redolake.context import Report, Run, now, silent
 from redolake.context.spark import opened_spark
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
@@ -131,7 +131,7 @@ class ReadPlan:
 def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = None) -> ReadPlan:
     """Return what is to be read for a moment (values/moment.py). Raises NotReadableAsOf with the first table that was not, or
     is not, known at its SCN."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
@@ -161,7 +161,7 @@ def gap_text(gap: DeclaredGap) -> str:
 # --- The SCN, and whether each table is known there ---------------------------------------------------------------------
 
 
-def with_contents(context: PipelineContext, chosen: Sequence[TableId]) -> list[TableEntry]:
+def with_contents(context: Run, chosen: Sequence[TableId]) -> list[TableEntry]:
     entries = []
     for table in chosen:
         entry = context.ledger.table(table)
@@ -171,9 +171,7 @@ def with_contents(context: PipelineContext, chosen: Sequence[TableId]) -> list[T
     return entries
 
 
-def position_of(
-    context: PipelineContext, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]
-) -> ChainPosition:
+def position_of(context: Run, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> ChainPosition:
     """Return the moment's SCN: that of the last commit that counts. A time is the end of the last window before it."""
     try:
         scn = scn_of_moment(context, text, manifests, entries)
@@ -183,9 +181,7 @@ def position_of(
     return ChainPosition(incarnation_at(scn, manifests, entries), scn)
 
 
-def scn_of_moment(
-    context: PipelineContext, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]
-) -> int:
+def scn_of_moment(context: Run, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
     moment = parse_moment(text)
     match moment:
         case AtScn(scn):
@@ -208,7 +204,7 @@ def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Seque
 
 
 def bases_at(
-    context: PipelineContext, entries: Sequence[TableEntry], first: ChainPosition, last: ChainPosition | None = None
+    context: Run, entries: Sequence[TableEntry], first: ChainPosition, last: ChainPosition | None = None
 ) -> dict[TableId, Contents]:
     """Return the version that each table has at `first`, or from which its rows of then are made. Raise NotReadableAsOf for a
     table that is not known there, or at `last`."""
@@ -222,7 +218,7 @@ def bases_at(
     return {table: base for table, base in found.items() if base is not None}
 
 
-def check_gaps(context: PipelineContext, at: ChainPosition, tables: Sequence[TableId]) -> None:
+def check_gaps(context: Run, at: ChainPosition, tables: Sequence[TableId]) -> None:
     for gap in context.landing.gaps.all():
         if gap.start.chain_position <= at < gap.last_position:
             raise NotReadableAsOf(
@@ -256,7 +252,7 @@ def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> 
 # --- Between two versions -----------------------------------------------------------------------------------------------
 
 
-def new_read(context: PipelineContext, aim: Literal["read", "copy", "history"]) -> tuple[str, Destination]:
+def new_read(context: Run, aim: Literal["read", "copy", "history"]) -> tuple[str, Destination]:
     """Return a new name, and a destination of that name: folders of the lake and of the landing that are removed afterwards."""
     name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
     folder = f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
@@ -264,7 +260,7 @@ def new_read(context: PipelineContext, aim: Literal["read", "copy", "history"]) 
 
 
 def replay(
-    context: PipelineContext,
+    context: Run,
     bases: Mapping[TableId, Contents],
     at: ChainPosition,
     manifests: Sequence[WindowManifest],
@@ -337,7 +333,7 @@ def remove_read(pipeline: Pipeline, lake: LakePlace, name: str) -> None:
     from redolake.job.as_of import remove_copies
 
     remove_copies(lake, layout.lake_copies(name))
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.landing.files.remove(layout.as_of_folder(name))
 
 
@@ -345,7 +341,7 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     """Remove what reads have left that were killed more than LEFT_DAYS ago."""
     from redolake.job.as_of import copies_in
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         in_landing = context.landing.files.names(layout.AS_OF)  # the batches of whole copies are there alone
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
@@ -388,7 +384,7 @@ def write_all(
     """Write each table into a folder of its own. Return the tables with their rows."""
     from redolake.job.as_of import write_as_parquet
 
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         named = [context.pipeline.table(table).path for table in frames]
         paths = dict(zip(frames, check_paths_to_write(context.pipeline, "--to", to, named), strict=True))
     rows = {}

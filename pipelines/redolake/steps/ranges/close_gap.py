@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, now, open_pipeline_source, owner, silent
+from redolake.context import Report, Run, now, open_pipeline_source, owner, silent
 from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -134,7 +134,7 @@ def close_gap(
 # --- What is to be done -----------------------------------------------------------------------------------------------
 
 
-def find_gap(context: PipelineContext, scn: int | None) -> DeclaredGap:
+def find_gap(context: Run, scn: int | None) -> DeclaredGap:
     gaps = context.landing.gaps.all()
     found = [one for one in gaps if scn is None or one.start.scn <= scn < one.end.scn or one.start.scn == scn]
     if scn is None:
@@ -146,7 +146,7 @@ def find_gap(context: PipelineContext, scn: int | None) -> DeclaredGap:
     return found[0]
 
 
-def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | None) -> list[TableEntry]:
+def lacking(context: Run, gap: DeclaredGap, names: Sequence[str] | None) -> list[TableEntry]:
     """Return the tables that lack what the gap has, or those of them with these names."""
     known = {one.table: one.snapshot_scn for one in context.landing.closings.of(gap.name)}
     present = gap.without(known)
@@ -187,12 +187,12 @@ def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePla
     return closing, found
 
 
-def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> ReadAgain:
+def planned_table(context: Run, gap: DeclaredGap, entry: TableEntry) -> ReadAgain:
     why, cause = why_not(context, gap, entry), f"the declared gap {gap.name}"
     return ReadAgain(str(entry.table), entry.complete_to_scn, None, cause, why_not=why)
 
 
-def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> str:
+def why_not(context: Run, gap: DeclaredGap, entry: TableEntry) -> str:
     """Return why a table cannot be closed, as far as is known before the logs are read."""
     again = snapshot_of(entry)
     versions = known_versions(context, entry.table)
@@ -246,14 +246,14 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     return touched
 
 
-def refuse_unknown(context: PipelineContext, touched: TouchedRows, windows: Sequence[WindowManifest]) -> None:
+def refuse_unknown(context: Run, touched: TouchedRows, windows: Sequence[WindowManifest]) -> None:
     """Refuse the tables that may own changes which LogMiner resolved to no table."""
     known = {table: known_versions(context, table) for table in touched.tables}
     for table, why in owners_of_unknown(context, known, windows):
         touched.tables[table].refuse(why)
 
 
-def snapshot_of_incarnation(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> int:
+def snapshot_of_incarnation(context: Run, gap: DeclaredGap, entry: TableEntry) -> int:
     """Return the SCN of the table's snapshot, if it is of the gap's incarnation: SCNs of others do not compare. Else -1."""
     scn = entry.snapshot_scn
     position = None if scn is None else snapshot_position(context, entry.table, int(scn))

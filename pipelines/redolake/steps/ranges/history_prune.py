@@ -13,7 +13,7 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
-from redolake.context import Report, now, open_context, silent
+from redolake.context import Report, Run, now, silent
 from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.steps.shared.leases import apply_lease_renewed
@@ -61,7 +61,7 @@ def prune_histories(
     kept = pipeline.keep.history
     if kept is None:
         raise ConfigurationError([Finding("keep.history", "is not set, so histories are kept for ever", "set it, e.g. `365d`")])
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         chosen = [(table, context.pipeline.history_target(table)) for table in named_tables(context, tables)]
         lacking = [str(table) for table, path in chosen if path is None]
         if lacking and tables:
@@ -71,7 +71,7 @@ def prune_histories(
     found, limit = list[ShorterHistory](), limit_of(kept)
     with (
         spark_when_needed(pipeline, spark, opens) as opened,
-        open_context(pipeline) as context,
+        Run(pipeline) as context,
         apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
         for table, (path, target) in paths.items():

@@ -17,7 +17,7 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, silent
+from redolake.context import Report, Run, silent
 from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.ledger import TableEntry
@@ -88,13 +88,13 @@ class Rebuild:
     batches: int = 0
     last: BatchSpec | None = None
 
-    def begin(self, context: PipelineContext) -> None:
+    def begin(self, context: Run) -> None:
         from redolake.job.as_of import make_copy
 
         version = self.there.version(context, self.table, self.base)
         make_copy(self.spark.session(), version, {"pipeline": context.name, "copy": True})
 
-    def bring_to(self, context: PipelineContext, scn: int) -> None:
+    def bring_to(self, context: Run, scn: int) -> None:
         """Apply what landed up to the SCN, in batches of no more rows than others have."""
         manifests = context.landing.windows.after()
         for end in ends_of(manifests, self.at, scn, context.pipeline.batch.max_rows):
@@ -108,7 +108,7 @@ class Rebuild:
         refuse(list(objections_to_logs(beside, spec, windows, logs.scns)))
         self.bring_on(spec, until, ", from logs")
 
-    def plan(self, context: PipelineContext, end: int, manifests: Sequence[WindowManifest]) -> BatchSpec:
+    def plan(self, context: Run, end: int, manifests: Sequence[WindowManifest]) -> BatchSpec:
         base, there = replace(self.base, complete_to=self.at), replace(self.there, part=f"-{self.batches + 1}")
         return replay(context, {self.table: base}, ChainPosition(base.resetlogs_id, end), manifests, there)
 
@@ -138,7 +138,7 @@ def rebuild_history(
     is not, known then, or where redo since then is missing, and RedoLost where logs of it are.
 
     A killed run has changed nothing, or everything; what it has left in the lake is removed later."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         reconcile_ledger(context)
         table = table_with_history(context, table_name)
         (entry,) = with_contents(context, [table])
@@ -169,9 +169,7 @@ def rebuild_history(
         return made
 
 
-def logs_to_mine(
-    context: PipelineContext, table: TableId, after: int, end: ChainPosition, given: LogsToRead
-) -> PlannedLogs | None:
+def logs_to_mine(context: Run, table: TableId, after: int, end: ChainPosition, given: LogsToRead) -> PlannedLogs | None:
     """Return what is mined: from the SCN after `after` to the first batch from which on all windows are there; None where they
     are there from the start. Raises RedoLost where a log of it is missing."""
     tail = [m for m in unbroken(context.landing.windows.after()) if m.resetlogs_id == end.resetlogs_id]
@@ -191,7 +189,7 @@ def run_rebuild(
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
     table = work.table
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         place, target, path = lake_place(context), context.pipeline.target(table), context.pipeline.history_target(table)
         app, options = app_id(context, table, work.base.resetlogs_id), context.pipeline.target_options(table)
     assert path is not None
@@ -207,12 +205,12 @@ def run_rebuild(
     load = "" if log is None else log.load(app)
     remove_left(pipeline, place)
     try:
-        with open_context(pipeline) as context:
+        with Run(pipeline) as context:
             work.begin(context)
             if logs is not None:
                 work.apply_logs(logs)
             work.bring_to(context, found.to_scn)
-        with open_context(pipeline) as context, apply_lease_renewed(context) as writer:
+        with Run(pipeline) as context, apply_lease_renewed(context) as writer:
             reconcile_ledger(context)
             (now_there,) = with_contents(context, [table])
             work.bring_to(context, int(now_there.position.scn))
@@ -223,7 +221,7 @@ def run_rebuild(
     return replace(found, to_scn=work.at, began_at=began, done=True, epochs=made.epochs, changes=made.changes)
 
 
-def table_with_history(context: PipelineContext, name: str) -> TableId:
+def table_with_history(context: Run, name: str) -> TableId:
     table = named_table(context, name)
     if context.pipeline.history_target(table) is None:
         finding = Finding(name, "has no history", "set `history: changes` or `history: scd2` for it")
@@ -231,7 +229,7 @@ def table_with_history(context: PipelineContext, name: str) -> TableId:
     return table
 
 
-def base_of(context: PipelineContext, entry: TableEntry, start: str) -> tuple[int, Contents]:
+def base_of(context: Run, entry: TableEntry, start: str) -> tuple[int, Contents]:
     """Return the SCN to begin at, and the contents that the table had then."""
     manifests = context.landing.windows.after()
     if start.strip() == "first" and entry.snapshot_scn is not None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, owner, silent
+from redolake.context import Report, Run, owner, silent
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -155,7 +155,7 @@ def fill_table(run: Run, one: ReadAgain, touched: TouchedRows) -> ReadAgain:
         return replace(one, why_not=f"{error.code}: {error.what}: {error.cure}")
 
 
-def read_rows(context: PipelineContext, one: OldRange, report: Report) -> TouchedRows:
+def read_rows(context: Run, one: OldRange, report: Report) -> TouchedRows:
     """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
     has the chain of the pipeline, also where the range was mined beside it."""
     why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from redolake.context import PipelineContext, Report, open_pipeline_source
+from redolake.context import Report, Run, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding
 from redolake.reconcile.ledger import last_batch
 from redolake.reconcile.table_versions import object_ids
@@ -60,7 +60,7 @@ class PlannedLogs:
 
 
 def plan_logs(
-    context: PipelineContext,
+    context: Run,
     scns: ScnRange,
     tables: Sequence[TableId],
     given: LogsToRead,
@@ -93,16 +93,14 @@ def plan_logs(
     return PlannedLogs(asked, task, found)
 
 
-def mine_logs(planned: PlannedLogs) -> PipelineContext:
+def mine_logs(planned: PlannedLogs) -> Run:
     """Mine the range, and return the context in which its windows are those of the landing."""
     mine_range(planned.task)
     context = planned.task.context
     return context.with_landing(context.landing.with_chain_of(planned.task.side))
 
 
-def objections_to_logs(
-    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
-) -> Iterator[Finding]:
+def objections_to_logs(beside: Run, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Finding]:
     """Yield why a batch over windows mined now would not be right."""
     for task in spec.tables:
         if any(delivery.rereads for delivery in task.course.deliveries):
@@ -120,9 +118,7 @@ class Committed:
     committed: int
 
 
-def cut_transactions(
-    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
-) -> Iterator[Finding]:
+def cut_transactions(beside: Run, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Finding]:
     """Yield the first transaction that commits in the range, and whose changes from before the windows are not known."""
     known = {(one.con_id, one.xid) for one in spec.redo.open_in}
     found = [one for one in find_committed(beside, windows, scns) if one.begun is not None or one.name not in known]
@@ -139,7 +135,7 @@ def cut_transactions(
 
 
 def rows_without_transaction(
-    context: PipelineContext, beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+    context: Run, beside: Run, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
 ) -> Iterator[Finding]:
     """Yield the tables with changes from before the range that may be of a transaction which commits in it: LogMiner has not
     shown of which they are. `context` has the chain of the pipeline, `beside` the windows."""
@@ -166,7 +162,7 @@ def first_uncut(found: Sequence[Committed], start: int) -> int:
     return start
 
 
-def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:
+def find_committed(beside: Run, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:
     """Yield the transactions that commit in the range, as far as the windows show them."""
     begun = dict[Xid, int]()
     for window in windows:

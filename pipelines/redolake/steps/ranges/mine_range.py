@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, held_lease, open_pipeline_source
+from redolake.context import Report, Run, held_lease, open_pipeline_source
 from redolake.errors import InvariantBroken, RedoLost, Transient, report_with
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -37,7 +37,7 @@ from redolake.window.until import end_of, has_reached, missing_until, plan_all, 
 class RangeToMine:
     """A range from `start` to `end`, for `tables`, whose windows land in `side`. `offered` are files that no view may list."""
 
-    context: PipelineContext
+    context: Run
     source: ConnectParams | None
     side: Landing
     start: Position

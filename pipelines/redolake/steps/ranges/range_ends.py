@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, assert_never
 
-from redolake.context import PipelineContext, now, open_pipeline_source
+from redolake.context import Run, now, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable, one_line
 from redolake.records.windows import WindowManifest
 from redolake.source import ConnectParams, ScnAtTime, read_scn_at
@@ -51,7 +51,7 @@ class RangeEnd:
 
 
 def find_range_ends(
-    context: PipelineContext,
+    context: Run,
     manifests: Sequence[WindowManifest],
     start: str | int,
     end: str | int,
@@ -68,7 +68,7 @@ def find_range_ends(
 
 
 def end_of(
-    context: PipelineContext,
+    context: Run,
     manifests: Sequence[WindowManifest],
     asked: str,
     is_last: bool,
@@ -118,7 +118,7 @@ def disagrees(scn: int, at: datetime, manifests: Sequence[WindowManifest], times
     return not before <= scn <= after
 
 
-def database_clock(context: PipelineContext, source: ConnectParams | None) -> Clock:
+def database_clock(context: Run, source: ConnectParams | None) -> Clock:
     """Return a function that asks the database for the SCN of a time; it returns a text that says why it was not answered."""
 
     def ask(at: datetime) -> ScnAtTime | str:
@@ -132,7 +132,7 @@ def database_clock(context: PipelineContext, source: ConnectParams | None) -> Cl
     return ask
 
 
-def pruned_text(context: PipelineContext) -> str:
+def pruned_text(context: Run) -> str:
     """Say up to where windows were pruned; empty where none was."""
     pruned = context.landing.pruned
     if pruned is None:

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ConfigurationError, Finding
 from redolake.land import layout
 from redolake.land.cures import mine_again, restore
@@ -55,7 +55,7 @@ class Destination:
     batch: str = ""
     part: str = ""
 
-    def aim(self, context: PipelineContext, spec: BatchSpec, scns: ScnRange) -> BatchSpec:
+    def aim(self, context: Run, spec: BatchSpec, scns: ScnRange) -> BatchSpec:
         """Return the batch with these tables. It leaves out what commits at or above the range's end."""
         location = context.landing.files.location
         return replace(
@@ -67,7 +67,7 @@ class Destination:
             changes=self.form,
         )
 
-    def aim_table(self, context: PipelineContext, task: TableTask, scns: ScnRange) -> TableTask:
+    def aim_table(self, context: Run, task: TableTask, scns: ScnRange) -> TableTask:
         path = context.pipeline.table(task.table).path
         aimed = replace(
             task,
@@ -86,13 +86,13 @@ class Destination:
             options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
         )
 
-    def rule(self, context: PipelineContext, table: TableId, rule: QuarantineRule | None) -> QuarantineRule | None:
+    def rule(self, context: Run, table: TableId, rule: QuarantineRule | None) -> QuarantineRule | None:
         """Return the quarantine of a table. The share of a batch's changes is no limit for its own: this batch has others."""
         if self.quarantine == "own" and rule is not None:
             return replace(rule, path=context.pipeline.quarantine_path(table, self.folder), percent=None, may_write=True)
         return rule if self.quarantine == "live" else None
 
-    def version(self, context: PipelineContext, table: TableId, base: Contents) -> VersionToRead:
+    def version(self, context: Run, table: TableId, base: Contents) -> VersionToRead:
         """Return the version of the live table with which its table here begins."""
         own = context.pipeline.quarantine_path(table, self.folder) if self.quarantine == "own" else None
         copy = f"{self.folder}/{context.pipeline.table(table).path}"
@@ -109,7 +109,7 @@ DESTINATIONS: Mapping[str, Destination] = {
 }
 
 
-def live_version(context: PipelineContext, table: TableId, base: Contents) -> VersionToRead:
+def live_version(context: Run, table: TableId, base: Contents) -> VersionToRead:
     """Return a version of the live table, to read it as it is."""
     app, quarantine = app_id(context, table, base.resetlogs_id), context.pipeline.quarantine_path(table)
     return VersionToRead(
@@ -172,7 +172,7 @@ def range_of(from_scn: int, to_scn: int) -> ScnRange:
 
 
 def plan_batch(
-    context: PipelineContext,
+    context: Run,
     manifests: Sequence[WindowManifest],
     start: ChainPosition,
     end: int,
@@ -225,7 +225,7 @@ def find_overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> lis
     return [m for m in manifests if m.end > scns.start and m.start < scns.end]
 
 
-def missing_files(context: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[Finding]:
+def missing_files(context: Run, windows: Sequence[WindowManifest]) -> Iterator[Finding]:
     """Yield the windows whose redo is no longer there: pruned, or removed by hand."""
     for window in windows:
         there = context.landing.windows.files.names(layout.window_folder(window.name))
@@ -268,14 +268,14 @@ class OldRange:
     """A range that begins with nothing: its windows among all that have landed, and what each table was in it. `context` has
     the chain of its windows, also where they were mined beside that of the pipeline."""
 
-    context: PipelineContext
+    context: Run
     scns: ScnRange
     manifests: Sequence[WindowManifest]
     windows: Sequence[WindowManifest]
     histories: Mapping[TableId, TableHistory]
 
 
-def old_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId]) -> OldRange:
+def old_range(context: Run, scns: ScnRange, chosen: Sequence[TableId]) -> OldRange:
     """Return the range with its windows. Raises ConfigurationError unless they cover it."""
     manifests = context.landing.windows.after()
     windows = find_covering(manifests, scns, context.landing.pruned)
@@ -288,7 +288,7 @@ def check_tables(one: OldRange) -> OldRange:
     return one
 
 
-def table_history(context: PipelineContext, table: TableId, scns: ScnRange) -> TableHistory:
+def table_history(context: Run, table: TableId, scns: ScnRange) -> TableHistory:
     entry, versions = context.ledger.table(table), context.ledger.versions(table)
     if entry is None or entry.complete_to_scn is None or not versions:
         return TableHistory(table, entry)
@@ -299,7 +299,7 @@ def table_history(context: PipelineContext, table: TableId, scns: ScnRange) -> T
     return TableHistory(table, entry, tuple(known), first, snapshot, next_baseline(versions, int(known[0].from_scn)))
 
 
-def snapshot_scns(context: PipelineContext, entry: TableEntry) -> set[int]:
+def snapshot_scns(context: Run, entry: TableEntry) -> set[int]:
     """Return the SCNs of the snapshots that were loaded into the table, as far as the landing has them."""
     loads = (loaded_tasks(context, name) or () for name in context.landing.files.names(layout.LOADS))
     found = {task.scn for tasks in loads for task, _ in tasks if task.table == entry.table}

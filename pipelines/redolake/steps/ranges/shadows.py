@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, open_context, read_result, read_spec, silent
+from redolake.context import Report, Run, read_result, read_spec, silent
 from redolake.errors import ConfigurationError, Finding, Terminal, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -131,7 +131,7 @@ def prepare_backfill(
     refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs is not None)
     if folder:
         check_folder_to_write(pipeline, "--folder", folder)
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         if folder:  # now with the tables that patterns have matched
             check_folder_to_write(context.pipeline, "--folder", folder)
         chosen = named_tables(context, tables)
@@ -193,7 +193,7 @@ def plan_range(one: OldRange) -> tuple[BatchSpec, list[WindowManifest]]:
 # window from the range's start to that description is there, and none has a DDL that names the table or one of its objects.
 
 
-def later_description(context: PipelineContext, table: TableId, scns: ScnRange) -> int | None:
+def later_description(context: Run, table: TableId, scns: ScnRange) -> int | None:
     """Return the SCN of the table's first description where a range begins before it."""
     entries = context.ledger.versions(table)
     return int(entries[0].from_scn) if entries and scns.start < entries[0].from_scn else None
@@ -301,7 +301,7 @@ def reshape(one: OldRange, spec: BatchSpec) -> BatchSpec:
 
 def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
     """Return the job's changes to the shadows, 0 for those that were complete already. The ledger does not contain shadows."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         spec = read_spec(context, batch)
         assert isinstance(spec, BatchSpec)
         result = decode(BatchResult, read_result(context, spec), spec.manifest)

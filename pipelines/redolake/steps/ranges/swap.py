@@ -14,7 +14,7 @@ from typing import Any
 
 from redolake.apply.table_log import VersionToRead
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, open_context, owner, silent
+from redolake.context import Report, Run, owner, silent
 from redolake.context.spark import Spark, spark_when_needed
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
@@ -94,7 +94,7 @@ def copy_tables(
 
     A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
     """
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         chosen = named_tables(context, tables)
         reconcile_ledger(context)
         manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
@@ -118,12 +118,12 @@ def copy_tables(
         return replace(found, tables=with_wrong_keys(found.tables, wrong), executed=True)
 
 
-def copies_named(context: PipelineContext, name: str) -> Destination:
+def copies_named(context: Run, name: str) -> Destination:
     """Return where the whole copies of that name are, or shall be; the batch that they are folded by is a new one."""
     return replace(new_read(context, "copy")[1], folder=f"{shadow_folder(context.pipeline)}/{name}")
 
 
-def make_copies(context: PipelineContext, versions: Sequence[VersionToRead], spark: Spark, report: Report) -> None:
+def make_copies(context: Run, versions: Sequence[VersionToRead], spark: Spark, report: Report) -> None:
     from redolake.job.as_of import make_copy
 
     for one in versions:
@@ -142,7 +142,7 @@ def wrong_in_copies(versions: Sequence[VersionToRead], scn: int, spark: Spark) -
 
 
 def fold_spec(
-    context: PipelineContext,
+    context: Run,
     bases: Mapping[TableId, Contents],
     last: ChainPosition,
     manifests: Sequence[WindowManifest],
@@ -154,7 +154,7 @@ def fold_spec(
 
 
 @crash.writer
-def fold(context: PipelineContext, spec: BatchSpec | None, there: Destination, spark: Spark, report: Report) -> None:
+def fold(context: Run, spec: BatchSpec | None, there: Destination, spark: Spark, report: Report) -> None:
     from redolake.job.swap import fold_into_copies
 
     if spec is None:
@@ -228,7 +228,7 @@ def swap_table(
         what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
         raise ConfigurationError([Finding("--shadow", what, "name one that a backfill to `copy` has printed")])
     with (
-        open_context(pipeline) as context,
+        Run(pipeline) as context,
         spark_when_needed(pipeline, spark, opens) as opened,
         apply_lease_renewed(context) if execute else nullcontext() as writer,
     ):
@@ -252,7 +252,7 @@ def swap_table(
         return swap(context, there.version(context, table, copied), copied, named, writer, opened, report)
 
 
-def last_kept(context: PipelineContext, table: TableId) -> str:
+def last_kept(context: Run, table: TableId) -> str:
     """Return the name of what the last swap of a table has replaced."""
     lake = Files(context.pipeline.lake, public=True)
     kept = [name for name in lake.names(layout.SHADOWS) if (found := COPY.fullmatch(name)) and found["kind"] == REPLACED]
@@ -263,7 +263,7 @@ def last_kept(context: PipelineContext, table: TableId) -> str:
     return max(mine, key=lambda name: tuple(map(int, name.split("-")[:2])))
 
 
-def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> Contents:
+def contents_of_copy(context: Run, entry: TableEntry, path: str) -> Contents:
     """Return what a copy has. Raise Terminal where there is none that may take the table's place."""
     from redolake.job.swap import position_of_copy
 
@@ -288,7 +288,7 @@ def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> 
 
 @crash.writer
 def swap(
-    context: PipelineContext,
+    context: Run,
     copy: VersionToRead,
     base: Contents,
     found: SwappedTable,
@@ -337,7 +337,7 @@ def is_replaced(shadow: str) -> bool:
 class SwappedLists:
     """The wrong keys of the live table, and those of the copy, both AS OF the SCN to which both are complete."""
 
-    context: PipelineContext
+    context: Run
     spark: Spark
     copy: VersionToRead
     live: Mapping[str, Wrong]
@@ -374,7 +374,7 @@ class SwappedLists:
         return len(self.copied)
 
 
-def read_lists(context: PipelineContext, spark: Spark, copy: VersionToRead) -> SwappedLists | None:
+def read_lists(context: Run, spark: Spark, copy: VersionToRead) -> SwappedLists | None:
     """Return the lists of a table and of its copy; None where neither has ever had a key."""
     from redolake.job.lake import has_log
     from redolake.job.quarantine import read_wrong

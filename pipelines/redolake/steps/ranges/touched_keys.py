@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.decode.changes import decode_changes
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import SchemaConflict
@@ -183,7 +183,7 @@ class TouchedRows:
         return batch.filter(own)
 
 
-def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
+def why_not_by_key(context: Run, version: TableVersion) -> str:
     """Return why rows of the table cannot be read again by the keys in the redo; empty where they can."""
     mapping, plain = version.mapping, replace(version, mapping=None)
     plan = hash_plan(plain, rules(context, version.table, (version,)), spark_ddl_type, context.landing.encoding(), 2)
@@ -202,7 +202,7 @@ def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
 
 
 def read_window(
-    context: PipelineContext,
+    context: Run,
     landing: Landing,
     window: WindowManifest,
     into: TouchedRows,
@@ -231,7 +231,7 @@ def read_window(
 
 
 def read_beginnings(
-    context: PipelineContext, start: ChainPosition, names: Collection[Xid], into: TouchedRows, since: int | None = None
+    context: Run, start: ChainPosition, names: Collection[Xid], into: TouchedRows, since: int | None = None
 ) -> tuple[frozenset[Xid], Sequence[WindowManifest]]:
     """Add what transactions changed before a range, from the windows of the chain before it, back to where each of them began,
     or all by an SCN. Return those whose beginning is not there any more, and the windows."""
@@ -289,9 +289,7 @@ def names_of(row: Mapping[str, object]) -> frozenset[Xid]:
     return frozenset((number, str(row[name])) for name in ("xid", "pxid") if row.get(name))
 
 
-def add_keys(
-    context: PipelineContext, landing: Landing, one: TouchedTable, rows: Sequence[Mapping[str, object]], window: int
-) -> None:
+def add_keys(context: Run, landing: Landing, one: TouchedTable, rows: Sequence[Mapping[str, object]], window: int) -> None:
     """Decode the keys before and after each change, under the version and the names of its own time."""
     alike = dict[tuple[int, int], list[Mapping[str, object]]]()
     for row in rows:
@@ -323,7 +321,7 @@ def with_key(then: TableVersion, now: TableVersion) -> TableVersion:
 
 
 def decode_keys(
-    context: PipelineContext,
+    context: Run,
     landing: Landing,
     version: TableVersion,
     rows: Sequence[Mapping[str, object]],

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, held_lease, now, open_context, open_pipeline_source
+from redolake.context import Run, held_lease, now, step
 from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, plain_lines
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
@@ -86,7 +86,7 @@ class RecoveryReport:
 
 def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
-    with open_inspection(pipeline, source) as (context, _, found):
+    with Run(pipeline, source) as context, open_inspection(context) as (_, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
         return report
@@ -97,7 +97,7 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
 
     A log that failed in mining counts as back when a view lists it; the next run proves that it can be read.
     """
-    with open_inspection(pipeline, source, trust_views=True) as (context, _, found):
+    with Run(pipeline, source) as context, open_inspection(context, trust_views=True) as (_, found):
         still = {(log.resetlogs_id, log.thread, log.sequence) for log in found.missing}
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
@@ -123,12 +123,17 @@ def declare_gap(
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
     check_gap_reason(kind, reason)
+    with Run(pipeline, source) as run:
+        return continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables)
+
+
+@step
+def continue_after(
+    context: Run, kind: GapKind, *, scn: int | None, reason: str, by: str, approved: str | None, tables: Sequence[str]
+) -> DeclaredGapReport:
+    """Do what `declare_gap` does, but for its check of the reason."""
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
-    with (
-        open_context(pipeline) as writer,
-        apply_lease(writer),
-        open_inspection(pipeline, source) as (context, oracle, found),
-    ):
+    with apply_lease(context), open_inspection(context) as (oracle, found):
         named_tables(context, tables)
         if found.error is None:
             made = already_declared(context, found.position, kind)
@@ -149,7 +154,7 @@ def declare_gap(
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
                     container=found.container,
-                    encoding=read_encoding(oracle, pipeline.source.container),
+                    encoding=read_encoding(oracle, context.pipeline.source.container),
                 )
             )
             reconcile_ledger(context)
@@ -185,27 +190,22 @@ def check_gap_reason(kind: GapKind, reason: str) -> None:
 
 
 @contextmanager
-def open_inspection(
-    pipeline: Pipeline, source: ConnectParams | None, *, trust_views: bool = False
-) -> Iterator[tuple[PipelineContext, Source, Inspection]]:
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        position = context.ledger.position()
-        if position is None:
-            raise Terminal(
-                "no table has contents yet, so nothing can be lost", cure=f"run `redolake snapshot -p {pipeline.name}`"
-            )
-        with open_pipeline_source(pipeline, source) as oracle:
-            facts = read_redo_facts(oracle)
-            container = read_container(oracle, pipeline.source.container)
-            encoding = read_encoding(oracle, pipeline.source.container)
-            changed = pdb_change(context, recorded_container(context), container, encoding)
-            identity = None if container is None else container.identity
-            yield context, oracle, inspect(context, position, facts, identity, changed, trust_views)
+def open_inspection(context: Run, *, trust_views: bool = False) -> Iterator[tuple[Source, Inspection]]:
+    reconcile_ledger(context)
+    position, container = context.ledger.position(), context.pipeline.source.container
+    if position is None:
+        cure = f"run `redolake snapshot -p {context.name}`"
+        raise Terminal("no table has contents yet, so nothing can be lost", cure=cure)
+    with context.oracle() as oracle:
+        facts = read_redo_facts(oracle)
+        found, encoding = read_container(oracle, container), read_encoding(oracle, container)
+        changed = pdb_change(context, recorded_container(context), found, encoding)
+        identity = None if found is None else found.identity
+        yield oracle, inspect(context, position, facts, identity, changed, trust_views)
 
 
 def inspect(
-    context: PipelineContext,
+    context: Run,
     position: Position,
     facts: RedoFacts,
     identity: ContainerIdentity | None,
@@ -236,7 +236,7 @@ def inspect(
     return Inspection(position, known, error, missing, gap, loss, identity)
 
 
-def recovery_report(context: PipelineContext, found: Inspection) -> RecoveryReport:
+def recovery_report(context: Run, found: Inspection) -> RecoveryReport:
     at = end_time(context, found.position.chain_position)
     if found.error is None:
         return RecoveryReport(context.name, False, found.position, None, position_at=at)
@@ -256,7 +256,7 @@ def recovery_report(context: PipelineContext, found: Inspection) -> RecoveryRepo
     )
 
 
-def already_declared(context: PipelineContext, position: Position, kind: GapKind) -> DeclaredGap:
+def already_declared(context: Run, position: Position, kind: GapKind) -> DeclaredGap:
     """Return the gap of an attempt that was killed after declaring it. Raises Terminal where there is none."""
     for gap in context.landing.gaps.all()[-1:]:
         if (gap.kind, gap.end) == (kind, position):
@@ -266,7 +266,7 @@ def already_declared(context: PipelineContext, position: Position, kind: GapKind
     )
 
 
-def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
+def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
     if found.pdb_opened_scn is not None and kind != "snapshot":
         of_encoding = found.error is not None and found.error.code == EncodingChanged.__name__
@@ -301,12 +301,12 @@ def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind
     return checked_position(found.position, int(found.gap_end.scn), found.facts)
 
 
-def snapshot_scns(context: PipelineContext) -> dict[str, int | None]:
+def snapshot_scns(context: Run) -> dict[str, int | None]:
     """Return the SCN of the snapshot that each captured table's contents came from."""
     return {str(entry.table): entry.snapshot_scn for entry in context.ledger.tables() if entry.state != "new"}
 
 
-def open_transactions(context: PipelineContext, position: Position) -> tuple[OpenTransaction, ...]:
+def open_transactions(context: Run, position: Position) -> tuple[OpenTransaction, ...]:
     """Return the transactions whose rows are carried at the position. Raises Terminal while landed windows are not applied,
     because only then these transactions are known."""
     last = last_batch(context)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import now, open_context, open_pipeline_source
+from redolake.context import Run, now
 from redolake.errors import Finding, NoDictionaryInRedo, RedoLost
 from redolake.reconcile.ledger import proven_position
 from redolake.reconcile.redo_loss import ErrorReport
@@ -104,9 +104,13 @@ class RunwayReport:
 
 def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> RunwayReport:
     """Measure the runway of the position, or before the first snapshot that of a snapshot taken now."""
-    with open_context(pipeline) as context:
-        position = proven_position(context)  # a parallel step may be about to correct the ledger's position
-    with open_pipeline_source(pipeline, source) as oracle:
+    with Run(pipeline, source) as run:
+        return runway_of(run)
+
+
+def runway_of(context: Run) -> RunwayReport:
+    pipeline, position = context.pipeline, proven_position(context)  # a parallel step may be about to correct the ledger's
+    with context.oracle() as oracle:
         measured_at = now().replace(tzinfo=None)
         retention = read_retention(oracle)
         if position is None:
@@ -120,10 +124,9 @@ def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> R
         runway, needed_by = since_dictionary(runway, measure(begin, facts, retention.now)), "dictionary"
     report = runway_report(pipeline, runway, retention, needed_by, refused)
     ahead = timedelta(seconds=round((retention.now - measured_at).total_seconds()))
-    with open_context(pipeline) as context:
-        context.ledger.record_fact("runway", to_body(runway_fact(report)))
-        if position is not None:
-            record_redo(context, position, facts, ahead, is_all=True)
+    context.ledger.record_fact("runway", to_body(runway_fact(report)))
+    if position is not None:
+        record_redo(context, position, facts, ahead, is_all=True)
     return report
 
 

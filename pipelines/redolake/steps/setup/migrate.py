@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redolake.config import Pipeline
-from redolake.context import ledger_url, open_context
+from redolake.context import Run, ledger_url
 from redolake.ledger import ledger_version
 from redolake.ledger.migrate import Migration
 
@@ -30,7 +30,7 @@ def migrate_ledger(pipeline: Pipeline, *, check: bool = False) -> LedgerMigratio
     is left to the first run."""
     found = ledger_version(ledger_url(pipeline))
     if found.pending and not check:
-        with open_context(pipeline):
+        with Run(pipeline):
             pass  # whoever opens it to write brings it to this version
     pending = tuple(found.pending)
     return LedgerMigration(found.ledger, found.found, found.known, pending, done=bool(pending) and not check)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from redolake.context import PipelineContext, is_gone, process
+from redolake.context import Run, is_gone, process
 from redolake.errors import LeaseHeld
 from redolake.host import crash
 from redolake.land import layout
@@ -26,7 +26,7 @@ _one_at_a_time = threading.Lock()
 
 
 @contextmanager
-def comparison_place(context: PipelineContext) -> Iterator[int]:
+def comparison_place(context: Run) -> Iterator[int]:
     """Hold a place while the block runs. Raises LeaseHeld if all are held, and where the place was lost meanwhile."""
     place, lease = take_place(context)
     try:
@@ -36,7 +36,7 @@ def comparison_place(context: PipelineContext) -> Iterator[int]:
         _ours.discard(place)
 
 
-def take_place(context: PipelineContext) -> tuple[int, Lease]:
+def take_place(context: Run) -> tuple[int, Lease]:
     with _one_at_a_time:
         for place in range(PLACES):
             if (lease := take_lease(context, place)) is not None:
@@ -46,7 +46,7 @@ def take_place(context: PipelineContext) -> tuple[int, Lease]:
     raise LeaseHeld(what, cure="wait until one of them has ended")
 
 
-def take_lease(context: PipelineContext, place: int) -> Lease | None:
+def take_lease(context: Run, place: int) -> Lease | None:
     """Take the lease of a place; return None while a process that lives holds it."""
     if place in _ours:
         return None
@@ -61,11 +61,11 @@ def folder_name(place: int) -> str:
 
 
 @crash.writer
-def remove_rows(context: PipelineContext, name: str) -> None:
+def remove_rows(context: Run, name: str) -> None:
     context.landing.files.remove(f"{layout.VERIFY}/{name}")
 
 
-def remove_left_rows(context: PipelineContext) -> None:
+def remove_left_rows(context: Run) -> None:
     """Remove the rows that killed comparisons have left."""
     for name in context.landing.files.names(layout.VERIFY):
         found = NAME.fullmatch(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redolake.config import Pipeline
-from redolake.context import open_context
+from redolake.context import Run
 from redolake.errors import Terminal
 
 
@@ -16,5 +16,5 @@ def check_reason(decision: str, reason: str) -> None:
 
 def record_rejection(pipeline: Pipeline, choice: str, *, reason: str, by: str) -> None:
     """Record that a person has rejected a choice; nothing else is done."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         context.ledger.record_decision("rejected", {"choice": choice, "reason": reason}, by)

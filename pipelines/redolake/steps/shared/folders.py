@@ -11,7 +11,7 @@ from redolake.apply.owner import Owner, Use, cure_of, why_taken
 from redolake.apply.table_log import TableLog
 from redolake.config import Pipeline
 from redolake.config.tables import default_path
-from redolake.context import PipelineContext, with_recorded_tables
+from redolake.context import Run, with_recorded_tables
 from redolake.errors import ConfigurationError, Finding, LakeDamaged
 from redolake.host.filesystem import storage_errors
 from redolake.host.paths import find_crowded
@@ -48,7 +48,7 @@ def free_path(path: str, used: Iterable[str]) -> str:
     return next(found for number in count(2) if "" not in find_crowded([*known, (found := f"{path}-{number}", "")]))
 
 
-def taken_folders(context: PipelineContext, tables: Sequence[TableId], *, replaces: bool = False) -> dict[TableId, Finding]:
+def taken_folders(context: Run, tables: Sequence[TableId], *, replaces: bool = False) -> dict[TableId, Finding]:
     """Return a finding for each table in whose folder another owner's Delta table is, by what is written into that one. Raises
     ConfigurationError if the lake cannot be read."""
     began = origin(context) or NOTHING_LANDED
@@ -83,13 +83,13 @@ def log_of(pipeline: Pipeline, table: TableId) -> TableLog | LakeDamaged | None:
         raise ConfigurationError([Finding(pipeline.target(table), what, cure)]) from error
 
 
-def refused_folders(context: PipelineContext, tables: Sequence[TableId], *, replaces: bool = False) -> dict[TableId, Finding]:
+def refused_folders(context: Run, tables: Sequence[TableId], *, replaces: bool = False) -> dict[TableId, Finding]:
     """Return why tables cannot be loaded to their folders."""
     crowded = folder_findings(context.pipeline, with_contents(context))
     return {**taken_folders(context, tables, replaces=replaces), **{t: f for t, f in crowded.items() if t in tables}}
 
 
-def with_contents(context: PipelineContext) -> set[TableId]:
+def with_contents(context: Run) -> set[TableId]:
     return {entry.table for entry in context.ledger.tables() if entry.complete_to_scn is not None}
 
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from redolake.config.tables import is_match
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ConfigurationError, Finding
 from redolake.values.table import TableId
 from redolake.values.table_pattern import TablePattern
@@ -14,7 +14,7 @@ from redolake.values.table_pattern import TablePattern
 LISTED = 8
 
 
-def named_tables(context: PipelineContext, names: Sequence[str] | None, *, past: bool = False) -> list[TableId]:
+def named_tables(context: Run, names: Sequence[str] | None, *, past: bool = False) -> list[TableId]:
     """Return the tables that are meant, each once; all of the pipeline's where nothing is named. With `past` a table may be
     named that was captured once. Raises ConfigurationError with each name that means none, or several without a pattern."""
     known = [table.id for table in context.pipeline.tables]
@@ -30,7 +30,7 @@ def named_tables(context: PipelineContext, names: Sequence[str] | None, *, past:
     return list(dict.fromkeys(table for found in meant.values() for table in found))
 
 
-def named_table(context: PipelineContext, name: str, *, past: bool = False) -> TableId:
+def named_table(context: Run, name: str, *, past: bool = False) -> TableId:
     """Return the one table that is meant. Raises ConfigurationError as `named_tables` does, and for a pattern of several."""
     first, *more = named_tables(context, [name], past=past)
     if more:
@@ -62,7 +62,7 @@ def several(name: str, found: Sequence[TableId]) -> Finding:
     return Finding(name, f"means {len(found)} tables", f"name one as the dictionary spells it: {listed}")
 
 
-def why_none(context: PipelineContext, name: str, known: Sequence[TableId]) -> Finding:
+def why_none(context: Run, name: str, known: Sequence[TableId]) -> Finding:
     """Return why a name means no table, and what to do."""
     try:
         table = None if is_match(name) else TableId.parse(name)
@@ -78,7 +78,7 @@ def why_none(context: PipelineContext, name: str, known: Sequence[TableId]) -> F
     return Finding(name, what, f"one of: {listed}{more}" if known else "`redolake run`, whose plan finds what patterns match")
 
 
-def why_not_captured(context: PipelineContext, table: TableId) -> tuple[str, str] | None:
+def why_not_captured(context: Run, table: TableId) -> tuple[str, str] | None:
     """Return why a table is not captured that the configuration or a record knows, with the cure; None for an unknown one."""
     pipeline, none = context.pipeline, "is no table of the pipeline"
     stays = "; its Delta table stays as it is" if context.ledger.table(table) is not None else ""

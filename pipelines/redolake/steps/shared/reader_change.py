@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import ConfigurationError, Terminal
 from redolake.reconcile.chosen_columns import chosen_columns
 from redolake.records.readers import HANDED_OVER, OPEN, OpenTransactions, is_received, open_at
@@ -28,12 +28,12 @@ from redolake.window import Lost, NothingNew, Sealed, WindowDecision, plan_windo
 OLDER_WINDOWS = 50  # that are searched for a reading of the open transactions; each window has one
 
 
-def last_window(context: PipelineContext, position: Position) -> WindowManifest | None:
+def last_window(context: Run, position: Position) -> WindowManifest | None:
     """Return the window that ends at the position; None at the beginning, and after a declared gap."""
     return next((one for one in context.landing.windows.last(1) if one.end_position == position.chain_position), None)
 
 
-def known_open(context: PipelineContext, position: Position) -> OpenTransactions | None:
+def known_open(context: Run, position: Position) -> OpenTransactions | None:
     """Return what is known of the transactions that were open at the position."""
     newest = islice(context.landing.windows.newest_first(), OLDER_WINDOWS)
     own = (one for one in newest if one.resetlogs_id == position.resetlogs_id)
@@ -58,7 +58,7 @@ def handed_over(record: SliceRecord) -> SliceRecord:
     return replace(record, circumstance={**record.circumstance, HANDED_OVER: True})
 
 
-def check_given(context: PipelineContext, oracle: Source) -> None:
+def check_given(context: Run, oracle: Source) -> None:
     """Raise ConfigurationError where OpenLogReplicator would not give a captured table as LogMiner does."""
     pipeline = context.pipeline
     ids = tuple(table.id for table in pipeline.tables)
@@ -68,7 +68,7 @@ def check_given(context: PipelineContext, oracle: Source) -> None:
         raise ConfigurationError(findings)
 
 
-def handover_text(context: PipelineContext) -> str:
+def handover_text(context: Run) -> str:
     """Return how another reader will go on, from what has landed; empty where the same one does."""
     position = context.ledger.position()
     last = None if position is None else last_window(context, position)
@@ -98,7 +98,7 @@ def handover_text(context: PipelineContext) -> str:
 
 
 def plan_first_mined(
-    context: PipelineContext, oracle: Source, position: Position, last: WindowManifest
+    context: Run, oracle: Source, position: Position, last: WindowManifest
 ) -> tuple[RedoFacts, WindowDecision]:
     """Plan the first window of LogMiner after OpenLogReplicator: up to a log's end after the position, with all redo since
     before the oldest transaction that may be open there. Raises Terminal where that redo is gone."""

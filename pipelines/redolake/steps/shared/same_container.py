@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import EncodingChanged, PdbChanged
 from redolake.reconcile.redo_loss import lost_position, record_redo_loss
 from redolake.source import Source, read_container, read_encoding
@@ -10,7 +10,7 @@ from redolake.values.redo import ContainerFacts, ContainerIdentity, Encoding, Po
 from redolake.window.container import container_change, encoding_change
 
 
-def recorded_container(context: PipelineContext) -> ContainerIdentity | None:
+def recorded_container(context: Run) -> ContainerIdentity | None:
     """Return the PDB of the last declared gap, else that of the first snapshot."""
     for gap in context.landing.gaps.all()[-1:]:
         return gap.container
@@ -18,12 +18,12 @@ def recorded_container(context: PipelineContext) -> ContainerIdentity | None:
     return None if start is None else start.container
 
 
-def is_recorded(context: PipelineContext) -> bool:
+def is_recorded(context: Run) -> bool:
     """Return whether a snapshot has begun, so that the PDB, or that there is none, is recorded."""
     return context.landing.handover.start() is not None
 
 
-def read_same_container(context: PipelineContext, oracle: Source) -> ContainerIdentity | None:
+def read_same_container(context: Run, oracle: Source) -> ContainerIdentity | None:
     """Return the PDB; None for a database without containers. Raises PdbChanged unless it is the recorded one, and
     EncodingChanged unless it still encodes texts and times as recorded."""
     found = read_container(oracle, context.pipeline.source.container)
@@ -32,9 +32,7 @@ def read_same_container(context: PipelineContext, oracle: Source) -> ContainerId
     return None if found is None else found.identity
 
 
-def check_same(
-    context: PipelineContext, oracle: Source, recorded: ContainerIdentity | None, found: ContainerFacts | None
-) -> None:
+def check_same(context: Run, oracle: Source, recorded: ContainerIdentity | None, found: ContainerFacts | None) -> None:
     """Raise PdbChanged unless the container that was found is the recorded one, with the recorded encoding."""
     encoding = read_encoding(oracle, context.pipeline.source.container)
     error = pdb_change(context, recorded, found, encoding)
@@ -43,7 +41,7 @@ def check_same(
 
 
 def pdb_change(
-    context: PipelineContext,
+    context: Run,
     recorded: ContainerIdentity | None,
     found: ContainerFacts | None,
     encoding: Encoding | None,
@@ -68,7 +66,7 @@ def pdb_change(
     return EncodingChanged(what, cure=again, container=context.pipeline.source.container)
 
 
-def record_pdb_change(context: PipelineContext, error: PdbChanged, position: Position, facts: RedoFacts) -> int:
+def record_pdb_change(context: Run, error: PdbChanged, position: Position, facts: RedoFacts) -> int:
     """Record the change in the ledger; return the SCN below which the PDB's redo is of other tables.
 
     Where no view says it, that is the SCN at which the change was noticed first.

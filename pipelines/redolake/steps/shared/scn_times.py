@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.ledger import TableEntry
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import SnapshotFact
@@ -12,28 +12,28 @@ from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 
 
-def end_time(context: PipelineContext, end: ChainPosition) -> str | None:
+def end_time(context: Run, end: ChainPosition) -> str | None:
     """Return when the source wrote the end of a window."""
     return iso(context.ledger.end_times([end]).get(end))
 
 
-def time_written(context: PipelineContext, scn: int) -> str | None:
+def time_written(context: Run, scn: int) -> str | None:
     """Return the end of the window that contains an SCN: the source had written it by then."""
     return iso(context.ledger.time_written(scn))
 
 
-def snapshot_time(context: PipelineContext, table: TableId, scn: int) -> str | None:
+def snapshot_time(context: Run, table: TableId, scn: int) -> str | None:
     """Return when the SCN was chosen, as the source's current one, for the table's last snapshot; None for another SCN."""
     found = last_snapshot(context, table)
     return None if found is None or found.scn != scn else found.scn_at
 
 
-def last_snapshot(context: PipelineContext, table: TableId) -> SnapshotFact | None:
+def last_snapshot(context: Run, table: TableId) -> SnapshotFact | None:
     body = context.ledger.fact("snapshot", str(table))
     return None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}")
 
 
-def contents_time(context: PipelineContext, entry: TableEntry) -> str | None:
+def contents_time(context: Run, entry: TableEntry) -> str | None:
     """Return when the source wrote the SCN that a table is complete to."""
     return iso(context.ledger.contents_times([entry]).get(entry.table))
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from redolake.context import PipelineContext, now
+from redolake.context import Run, now
 from redolake.errors import SourceBusy, SourceRefused, SourceUnavailable
 from redolake.records.codec import from_body, to_body
 from redolake.records.shown_facts import (
@@ -32,7 +32,7 @@ from redolake.window.redo_of_threads import LOGS_SHOWN, end_time, redo_of_thread
 
 
 @contextmanager
-def recorded_failure(context: PipelineContext) -> Iterator[None]:
+def recorded_failure(context: Run) -> Iterator[None]:
     """Record an error that says that the source cannot be asked, and raise it."""
     try:
         yield
@@ -51,7 +51,7 @@ def host_clock_ahead(oracle: Source) -> timedelta:
     return timedelta(seconds=round((host - now().replace(tzinfo=None)).total_seconds()))
 
 
-def record_redo(context: PipelineContext, position: Position, facts: RedoFacts, ahead: timedelta, *, is_all: bool) -> None:
+def record_redo(context: Run, position: Position, facts: RedoFacts, ahead: timedelta, *, is_all: bool) -> None:
     """Record the contact with the source and what its views show. A plan reads only the newer logs (`is_all` false); those
     that were read before it stay listed."""
     found = redo_of_threads(position, facts, ahead)
@@ -81,7 +81,7 @@ def join_threads(thread: ThreadFact, before: ThreadFact | None) -> ThreadFact:
     return replace(thread, logs=kept[-LOGS_SHOWN:], older_logs=before.older_logs + len(cut), older_from=older_from)
 
 
-def record_plan(context: PipelineContext, outcome: str, reason: str, awaited: AwaitedLog | None = None) -> None:
+def record_plan(context: Run, outcome: str, reason: str, awaited: AwaitedLog | None = None) -> None:
     """Record the answer of a plan. A log that is awaited since an earlier plan keeps its first time."""
     since = at = now().isoformat(timespec="seconds")
     thread, sequence = (None, None) if awaited is None else (awaited.thread, awaited.sequence)
@@ -95,17 +95,17 @@ def record_plan(context: PipelineContext, outcome: str, reason: str, awaited: Aw
     context.ledger.record_facts({("plan", ""): to_body(plan), ("settings", ""): to_body(settings)})
 
 
-def record_choices(context: PipelineContext, position: Position, choices: Sequence[Choice], rman: Sequence[str]) -> None:
+def record_choices(context: Run, position: Position, choices: Sequence[Choice], rman: Sequence[str]) -> None:
     context.ledger.record_fact("choices", to_body(ChoicesFact(int(position.scn), tuple(choices), tuple(rman))))
 
 
-def record_snapshot(context: PipelineContext, tables: Iterable[TableId], fact: SnapshotFact) -> None:
+def record_snapshot(context: Run, tables: Iterable[TableId], fact: SnapshotFact) -> None:
     """Record how far the snapshot of tables is. The time of its SCN stays as it was recorded first."""
     timed = {table: replace(fact, scn_at=fact.scn_at or snapshot_time(context, table, fact.scn)) for table in tables}
     context.ledger.record_facts({("snapshot", str(table)): to_body(one) for table, one in timed.items()})
 
 
-def expected_rows(context: PipelineContext, table: TableId) -> int | None:
+def expected_rows(context: Run, table: TableId) -> int | None:
     """Return how many rows the table had at its last comparison, or else at its last snapshot."""
     proofs = (context.ledger.fact("proofs", str(table)) or {}).get("proofs", [])
     compared: Iterator[int] = (proof["rows"] for proof in proofs if proof["rows"] is not None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Run, open_to_read, step
+from redolake.context import Run, open_to_read, step
 from redolake.ledger import Loss, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
@@ -203,30 +203,30 @@ def status_of(context: Run) -> Status:
     )
 
 
-def read_streams(context: PipelineContext) -> StreamsFact | None:
+def read_streams(context: Run) -> StreamsFact | None:
     body = context.ledger.fact("streams") if context.pipeline.source.is_stream else None
     return None if body is None else from_body(StreamsFact, body, "the streams in the ledger")
 
 
-def announced_tables(context: PipelineContext) -> tuple[AnnouncedTable, ...]:
+def announced_tables(context: Run) -> tuple[AnnouncedTable, ...]:
     _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
     found = {} if recorded is None else recorded.announced
     return tuple(AnnouncedTable(table, scn, JOIN.format(table=table)) for table, scn in found.items())
 
 
-def gone_tables(context: PipelineContext) -> tuple[GoneTable, ...]:
+def gone_tables(context: Run) -> tuple[GoneTable, ...]:
     _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
     return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 
 
-def window_status(context: PipelineContext, row: WindowRow) -> WindowStatus:
+def window_status(context: Run, row: WindowRow) -> WindowStatus:
     manifest = context.landing.windows.manifest(row.name)
     quotes = 0 if manifest is None else single_quote_rows(manifest)
     reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
     return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at, row.end_scn - 1)
 
 
-def table_status(context: PipelineContext, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
+def table_status(context: Run, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
     hold = entry.hold
     return TableStatus(
         table=str(entry.table),
@@ -278,7 +278,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
         ]
 
 
-def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:
+def open_gaps(context: Run, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:
     """Return the declared gaps that some table still lacks, with those tables."""
     return tuple(
         gap_report(context, gap, tables, context.landing.gaps.split_by(gap))
@@ -287,14 +287,14 @@ def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[Declare
     )
 
 
-def lacked_gaps(context: PipelineContext) -> list[DeclaredGap]:
+def lacked_gaps(context: Run) -> list[DeclaredGap]:
     """Return the declared gaps that some table still lacks."""
     reading = context.ledger.reading(windows=1)
     return [gap for gap in reading.gaps if reading.lacking_tables(gap)]
 
 
 def gap_report(
-    context: PipelineContext, gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None
+    context: Run, gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None
 ) -> DeclaredGapReport:
     return DeclaredGapReport(
         kind=gap.kind,

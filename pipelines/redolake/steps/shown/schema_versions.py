@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_to_read
+from redolake.context import Run, open_to_read
 from redolake.errors import Terminal
 from redolake.land.dictionary import Readings
 from redolake.ledger.entries import VersionEntry
@@ -96,7 +96,7 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
         return tuple(with_approvals(version, made) for version in found)
 
 
-def user_of(context: PipelineContext, scn: int, statement: str) -> str:
+def user_of(context: Run, scn: int, statement: str) -> str:
     """Return who ran a statement, as its landed row says."""
     rows = (row for window in context.landing.windows.with_scn(scn) for row in window.ddl)
     return next((row.username for row in rows if (row.scn, row.sql) == (scn, statement)), "")
@@ -133,7 +133,7 @@ def schema_difference(pipeline: Pipeline, table: str, scn: int, later_scn: int) 
     return SchemaDifference(before.table, first, last, found, tuple(v.statement for v in between if v.statement is not None))
 
 
-def entries_of(context: PipelineContext, table: TableId) -> list[VersionEntry]:
+def entries_of(context: Run, table: TableId) -> list[VersionEntry]:
     entries = context.ledger.versions(table)
     if not entries:
         raise Terminal(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redolake.config.union_views import UnionView
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import ConfigurationError, Finding
 from redolake.reconcile.table_versions import rules, versions_of_time
@@ -52,7 +52,7 @@ class Union:
         return self.name.partition(".")[2]
 
 
-def columns_at(context: PipelineContext, table: TableId, scn: int) -> tuple[LakeColumn, ...]:
+def columns_at(context: Run, table: TableId, scn: int) -> tuple[LakeColumn, ...]:
     """Return the columns of the table in the lake as of an SCN, but the one that marks deleted rows."""
     versions = versions_of_time(context.ledger.versions(table), scn + 1)
     version = version_as_of(versions, scn)

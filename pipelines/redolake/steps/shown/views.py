@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from redolake.apply.spark.quoting import text_literal
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, open_to_read
+from redolake.context import Run, open_to_read
 from redolake.context.spark import spark_when_needed
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host.spark_settings import AS_WRITTEN
@@ -99,7 +99,7 @@ def caveats_of(pipeline: Pipeline, plan: ReadPlan, spark: Any) -> list[str]:
     return [caveat for table in tables for caveat in table.caveats]
 
 
-def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[str]:
+def open_keys(context: Run, tables: Sequence[TableId]) -> Iterator[str]:
     """Yield how many keys of each table are in quarantine, as far as the last batch or command knew."""
     for table in tables:
         if keys := open_keys_of(context, table):
@@ -107,12 +107,12 @@ def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[s
             yield f"{table}: {what}: `redolake quarantine list {table.in_command}`"
 
 
-def has_contents(context: PipelineContext, table: TableId) -> bool:
+def has_contents(context: Run, table: TableId) -> bool:
     entry = context.ledger.table(table)
     return entry is not None and entry.complete_to_scn is not None
 
 
-def unions_of(context: PipelineContext, engine: Engine, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
+def unions_of(context: Run, engine: Engine, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
     """Return the views over several tables of which all are chosen. Raises ConfigurationError for one that could not be made,
     NotReadableAsOf for a table without contents: a view would lack its rows."""
     pipeline, found = context.pipeline, list[Union]()

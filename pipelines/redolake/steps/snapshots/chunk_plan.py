@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import (
     LandingDamaged,
 )
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 @crash.writer
-def plan_chunks(context: PipelineContext, oracle: Source, tables: Sequence[DictionaryTable], scn: int) -> None:
+def plan_chunks(context: Run, oracle: Source, tables: Sequence[DictionaryTable], scn: int) -> None:
     """Publish how each large table is cut."""
     sizes = read_sizes(oracle, [table.in_oracle for table in tables], context.pipeline.source.container)
     for table in tables:
@@ -38,7 +38,7 @@ def plan_chunks(context: PipelineContext, oracle: Source, tables: Sequence[Dicti
             context.landing.chunks.begin(table.table, scn, plan)
 
 
-def plan_table(context: PipelineContext, oracle: Source, table: DictionaryTable, scn: int, size: TableSize) -> ChunkPlan | None:
+def plan_table(context: Run, oracle: Source, table: DictionaryTable, scn: int, size: TableSize) -> ChunkPlan | None:
     """Return how the table is cut; None for one that is read in one piece."""
     settings = context.pipeline.snapshot_settings(table.table)
     cut = cut_table(oracle, table, size, settings.chunk_bytes, context.pipeline.source.container)
@@ -63,7 +63,7 @@ def settings_of(pipeline: Pipeline, table: TableId) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def find_unfinished(context: PipelineContext, table: TableId) -> int | None:
+def find_unfinished(context: Run, table: TableId) -> int | None:
     """Return the SCN of the table's newest snapshot in chunks that was begun, and neither loaded nor given up."""
     scns = context.landing.snapshots.scns(table)
     epoch = chain_epoch(context) if scns else ""

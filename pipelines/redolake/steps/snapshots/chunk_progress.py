@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, now, open_context, open_to_read, owner
+from redolake.context import Run, now, open_to_read, owner
 from redolake.records.pauses import SnapshotPause
 from redolake.records.snapshots import ChunkManifest, ChunkPlan
 from redolake.steps.shared.named_tables import named_tables
@@ -20,7 +20,7 @@ LISTED_AT_ONCE = 16
 def pause_snapshots(pipeline: Pipeline, tables: Sequence[str], *, paused: bool, by: str = "") -> tuple[str, ...]:
     """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished. Raises
     ConfigurationError for a name that means no table of the pipeline."""
-    with open_context(pipeline) as context:
+    with Run(pipeline) as context:
         chosen = named_tables(context, tables)
         at = now().isoformat(timespec="seconds")
         for table in chosen:
@@ -80,7 +80,7 @@ def read_chunked_tables(pipeline: Pipeline) -> tuple[ChunkedTable, ...]:
         return tuple(one for one in found if one is not None)
 
 
-def chunked_table(context: PipelineContext, table: TableId) -> ChunkedTable | None:
+def chunked_table(context: Run, table: TableId) -> ChunkedTable | None:
     """Return the progress of the table's snapshot in chunks; None where none is under way."""
     scn = find_unfinished(context, table)
     plan = None if scn is None else context.landing.chunks.plan(table, scn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import (
     ChunksNeedOneScn,
     RedolakeError,
@@ -28,11 +28,11 @@ from redolake.values.mapping import computes_key
 _choosing = threading.Lock()  # one thread chooses a newer SCN, which the others then use
 
 
-def newest_scn(context: PipelineContext, task: ReadTask) -> int:
+def newest_scn(context: Run, task: ReadTask) -> int:
     return max([task.scn, *context.landing.chunks.later_scns(task.table, task.scn)])
 
 
-def later_than(context: PipelineContext, task: ReadTask, found: DictionaryTable, scn: int, error: RedolakeError) -> int:
+def later_than(context: Run, task: ReadTask, found: DictionaryTable, scn: int, error: RedolakeError) -> int:
     """Return an SCN after `scn`, which undo no longer reaches: one that another reader has chosen, else a new one.
 
     Raises ChunksNeedOneScn where chunks of several SCNs would not make the table."""
@@ -46,7 +46,7 @@ def later_than(context: PipelineContext, task: ReadTask, found: DictionaryTable,
         return later
 
 
-def check_several_scns(context: PipelineContext, task: ReadTask, found: DictionaryTable, error: RedolakeError) -> None:
+def check_several_scns(context: Run, task: ReadTask, found: DictionaryTable, error: RedolakeError) -> None:
     table = task.table
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, None, policy, choice)
@@ -63,7 +63,7 @@ def check_several_scns(context: PipelineContext, task: ReadTask, found: Dictiona
         )
 
 
-def choose_scn(context: PipelineContext, task: ReadTask, found: DictionaryTable) -> int:
+def choose_scn(context: Run, task: ReadTask, found: DictionaryTable) -> int:
     """Return the current SCN, at which the table is still as it was when the snapshot began."""
     table, pipeline = task.table, context.pipeline
     with context.connect() as oracle:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, Run, now, open_context, owner, read_result, read_spec, silent, take_lease
+from redolake.context import Report, Run, now, owner, read_result, read_spec, silent, step, take_lease
 from redolake.errors import Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
 from redolake.ledger.entries import lease_name
 from redolake.reconcile.lake_place import lake_place
-from redolake.reconcile.ledger import reconcile_ledger
+from redolake.reconcile.ledger import reconcile_once
 from redolake.records.codec import decode
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from redolake.steps.ranges.history_prune import limit_of
@@ -36,45 +36,45 @@ class PreparedMaintenance:
     tables: tuple[str, ...]
 
 
+@step
 @crash.writer
-def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> PreparedMaintenance:
+def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMaintenance:
     """Write the spec of the job: the tables that the last one had no time for, then the others. Raises LeaseHeld while a batch
     runs, Terminal for a table without contents."""
-    with open_context(pipeline) as context:
-        name, settings, history = uuid.uuid4().hex, pipeline.optimize, pipeline.keep.delta_history
-        reconcile_ledger(context)
-        chosen = choose(context, tables)
-        if not chosen:
-            return PreparedMaintenance(None, ())
-        # Nobody renews the first: it lasts as long as the job may. Loads take it before the apply lease too.
-        loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
-        lease = take_apply_lease(context)
-        spec = MaintenanceSpec(
-            pipeline=context.name,
-            token=name,
-            tables=tuple(task for table in chosen for task in tasks_of(context, table)),
-            manifest=context.landing.files.location(layout.maintenance_manifest(name)),
-            files=settings.files,
-            file_bytes=settings.file_bytes,
-            minutes=settings.minutes,
-            history_hours=None if history is None else int(history.total_seconds() // 3600),
-            lease=lease.token,
-            load_lease=loads.token,
-            lake=lake_place(context),
-            history_from=None if pipeline.keep.history is None else limit_of(pipeline.keep.history).isoformat(),
-        )
-        location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
-        return PreparedMaintenance(location, tuple(map(str, chosen)))
+    name, settings, keep = uuid.uuid4().hex, context.pipeline.optimize, context.pipeline.keep
+    reconcile_once(context)
+    chosen = choose(context, tables)
+    if not chosen:
+        return PreparedMaintenance(None, ())
+    # Nobody renews the first: it lasts as long as the job may. Loads take it before the apply lease too.
+    loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
+    lease = take_apply_lease(context)
+    spec = MaintenanceSpec(
+        pipeline=context.name,
+        token=name,
+        tables=tuple(task for table in chosen for task in tasks_of(context, table)),
+        manifest=context.landing.files.location(layout.maintenance_manifest(name)),
+        files=settings.files,
+        file_bytes=settings.file_bytes,
+        minutes=settings.minutes,
+        history_hours=None if keep.delta_history is None else int(keep.delta_history.total_seconds() // 3600),
+        lease=lease.token,
+        load_lease=loads.token,
+        lake=lake_place(context),
+        history_from=None if keep.history is None else limit_of(keep.history).isoformat(),
+    )
+    location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
+    return PreparedMaintenance(location, tuple(map(str, chosen)))
 
 
-def look_up_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> tuple[str, ...]:
+@step
+def look_up_maintenance(context: Run, tables: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the tables that the job would maintain, in its order, and changes nothing."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        return tuple(map(str, choose(context, tables)))
+    reconcile_once(context)
+    return tuple(map(str, choose(context, tables)))
 
 
-def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
+def choose(context: Run, tables: Sequence[str]) -> list[TableId]:
     """Return the named tables, or all with contents: first those for which the last maintenance had no time left."""
     filled = [e.table for e in context.ledger.tables() if e.complete_to_scn is not None and e.table in context.pipeline.by_id]
     if tables:
@@ -86,7 +86,7 @@ def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
     return sorted(filled, key=lambda table: str(table) not in left)
 
 
-def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTask]:
+def tasks_of(context: Run, table: TableId) -> Iterator[MaintenanceTask]:
     """Yield the table and its history, if it has begun."""
     from redolake.job.lake import has_log
 
@@ -97,27 +97,28 @@ def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTa
         yield MaintenanceTask(table, history, names, of=context.pipeline.target(table))
 
 
-def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:
+@step
+def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     """Return what the job did, and let the next writer begin."""
-    with open_context(pipeline) as context:
-        spec = read_spec(context, batch)
-        result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
-        context.ledger.release_lease(renew_lease(context, spec))
-        if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:
-            context.ledger.release_lease(Lease(lease_name(LOAD, context.name), owner(), spec.load_lease, now()))
-        context.ledger.record_fact("maintenance", {"left": list(result.left)})
-        return result
+    spec = read_spec(context, batch)
+    result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
+    context.ledger.release_lease(renew_lease(context, spec))
+    if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:
+        context.ledger.release_lease(Lease(lease_name(LOAD, context.name), owner(), spec.load_lease, now()))
+    context.ledger.record_fact("maintenance", {"left": list(result.left)})
+    return result
 
 
 def run_maintenance(
     pipeline: Pipeline, tables: Sequence[str] = (), *, spark: Any = None, report: Report = silent
 ) -> MaintenanceResult:
     """Maintain tables in this process."""
-    prepared = prepare_maintenance(pipeline, tables)
-    if prepared.batch is None:
-        return MaintenanceResult(pipeline.name, ())
-    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
-    return record_maintenance(pipeline, prepared.batch)
+    with Run(pipeline, spark=spark, report=report) as run:
+        prepared = prepare_maintenance(run, tables)
+        if prepared.batch is None:
+            return MaintenanceResult(pipeline.name, ())
+        run_spark_job(run, prepared.batch)
+        return record_maintenance(run, prepared.batch)
 
 
 def describe_maintenance(found: MaintenanceResult) -> Iterator[str]:

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from redolake.config import Pipeline
-from redolake.context import PipelineContext, Report, held_lease, now, open_context, silent
+from redolake.context import Report, Run, held_lease, now, silent
 from redolake.errors import ConfigurationError, Finding
 from redolake.host import crash
 from redolake.land import layout
@@ -62,7 +62,7 @@ class PruneReport:
 class Work:
     """What is to be removed, kind by kind."""
 
-    context: PipelineContext
+    context: Run
     execute: bool
     report: Report
     kinds: list[PrunedKind] = field(default_factory=list)
@@ -80,15 +80,16 @@ class Work:
 def prune_pipeline(pipeline: Pipeline, *, execute: bool = False, by: str = "", report: Report = silent) -> PruneReport:
     """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
     check_horizons(pipeline)
-    with open_context(pipeline) as context, apply_lease(context) if execute else nullcontext():
-        reconcile_ledger(context)
-        needs = find_needs(context)
-        cut, stays = choose_cut(context, needs)
-        if cut is not None and execute:
-            record_cut(context, cut, by)
-        elif execute and context.landing.pruned is not None:
-            context.landing.pruning.complete(context.landing.pruned)
-    with open_context(pipeline) as context:  # from here on it reads what was recorded
+    with Run(pipeline) as context:
+        with apply_lease(context) if execute else nullcontext():
+            reconcile_ledger(context)
+            needs = find_needs(context)
+            cut, stays = choose_cut(context, needs)
+            if cut is not None and execute:
+                record_cut(context, cut, by)
+            elif execute and context.landing.pruned is not None:
+                context.landing.pruning.complete(context.landing.pruned)
+        context.look_again()  # from here on it reads what was recorded
         with apply_lease(context) if execute else nullcontext():
             left = list(prunable.left_files(context, pipeline.keep.attempts))
         work = Work(context, execute, report)
@@ -109,11 +110,11 @@ def check_horizons(pipeline: Pipeline) -> None:
         raise ConfigurationError([Finding(f"{pipeline.name}.keep.landing", what, "make `landing` the longer one")])
 
 
-def begins_at(context: PipelineContext) -> ChainPosition | None:
+def begins_at(context: Run) -> ChainPosition | None:
     return None if context.landing.pruned is None else context.landing.pruned.position
 
 
-def choose_cut(context: PipelineContext, needs: Sequence[Need]) -> tuple[ChainPosition | None, list[Staying]]:
+def choose_cut(context: Run, needs: Sequence[Need]) -> tuple[ChainPosition | None, list[Staying]]:
     """Return where the chain can begin, None where it can lose nothing, and what stays although it is old enough to go."""
     if context.pipeline.keep.landing is None:
         return None, []
@@ -124,7 +125,7 @@ def choose_cut(context: PipelineContext, needs: Sequence[Need]) -> tuple[ChainPo
 
 
 @crash.writer
-def record_cut(context: PipelineContext, cut: ChainPosition, by: str) -> None:
+def record_cut(context: Run, cut: ChainPosition, by: str) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     at = now().isoformat(timespec="seconds")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.reconcile.chosen_columns import converted_columns, rules_of
 from redolake.reconcile.mappings import masked_columns
@@ -30,7 +30,7 @@ class ChangedRows:
     """Rows that the window `made` changes: those with `rowids`, and the `unnamed` rows of the redo, which have none. Their
     files are named by `token` and `number`."""
 
-    context: PipelineContext
+    context: Run
     oracle: Source
     made: WindowPlan
     token: str
@@ -94,6 +94,6 @@ class ChangedRows:
 
 
 def rows_to_reread(
-    context: PipelineContext, oracle: Source, made: WindowPlan, token: str, number: int, table: DictionaryTable, rows: pa.Table
+    context: Run, oracle: Source, made: WindowPlan, token: str, number: int, table: DictionaryTable, rows: pa.Table
 ) -> ChangedRows:
     return ChangedRows(context, oracle, made, token, number, table, *by_rowid(rows))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.decode.changes import decode_changes
 from redolake.host.arrow_check import check_arrow
 from redolake.reconcile.table_versions import known_versions, rules
@@ -18,7 +18,7 @@ from redolake.values.redo import Operation
 from redolake.values.table import ROWID_NAME
 
 
-def key_names(context: PipelineContext, table: DictionaryTable) -> tuple[str, ...]:
+def key_names(context: Run, table: DictionaryTable) -> tuple[str, ...]:
     policy = context.pipeline.table(table.table).key_policy
     return {"primary": table.key, "rowid": (ROWID_NAME,)}.get(policy.kind, policy.columns)
 
@@ -29,9 +29,7 @@ def by_rowid(rows: pa.Table) -> tuple[tuple[str, ...], pa.Table]:
     return tuple(sorted(pc.unique(rows.filter(has_rowid)["row_id"]).to_pylist())), rows.filter(pc.invert(has_rowid))
 
 
-def decoded_keys(
-    context: PipelineContext, table: DictionaryTable, key: Sequence[str], rows: pa.Table
-) -> Iterator[tuple[object, ...]]:
+def decoded_keys(context: Run, table: DictionaryTable, key: Sequence[str], rows: pa.Table) -> Iterator[tuple[object, ...]]:
     """Yield the keys of rows without a ROWID: INSERTs, and all changes of a statement that writes large objects but the last. A
     row that cannot be decoded, and an UPDATE of the key, are left to apply, which holds the table."""
     versions = known_versions(context, table.table)

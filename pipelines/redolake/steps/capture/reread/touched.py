@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from redolake.context import PipelineContext
+from redolake.context import Run
 from redolake.errors import LandingDamaged
 from redolake.records.windows import SliceRecord, WindowManifest
 from redolake.steps.capture.reread.keys import key_names
@@ -44,7 +44,7 @@ MAY_CHANGE = (*CHANGES, Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
 
 
 def waiting_after(
-    context: PipelineContext, window: WindowManifest, ids: Mapping[int, TableId], described: dict[TableId, DictionaryTable]
+    context: Run, window: WindowManifest, ids: Mapping[int, TableId], described: dict[TableId, DictionaryTable]
 ) -> pa.Table:
     """Return the rows that wait at the end of a landed window for that of their transaction. Where their file is damaged, they
     are found once more: in the window's redo, and among those that waited before it."""
@@ -61,7 +61,7 @@ def waiting_after(
 
 
 def touched_rows(
-    context: PipelineContext,
+    context: Run,
     window: str,
     object_ids: Mapping[int, TableId],
     records: Sequence[SliceRecord | WindowManifest],
