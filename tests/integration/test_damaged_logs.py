@@ -26,7 +26,8 @@ pytestmark = pytest.mark.spark
 LOOKS = ("status", "doctor")
 COMMANDS = (
     "views --for spark --history", "verify SHOP.ITEMS", "repair SHOP.ITEMS --key ID=3 --execute --reason x", "quarantine list",
-    "history prune --execute --yes", "history rebuild SHOP.ITEMS --execute --reason x --yes", "read SHOP.ITEMS --as-of {scn}", "optimize",
+    "history prune --execute --yes", "history rebuild SHOP.ITEMS --execute --reason x --yes",
+    "read SHOP.ITEMS --as-of {scn}", "optimize",
     "backfill --from {start} --to {scn} --target copy SHOP.ITEMS --execute",
 )  # fmt: skip
 # Where the log is damaged, and how many of the commands cannot be done.
