@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 
+from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.operations import OPERATIONS
 from tests.unit.cli.test_cli_everywhere import COMMANDS
@@ -115,6 +115,7 @@ def test_the_choices_of_an_operation_are_those_that_its_step_knows() -> None:
     ],
 )
 def test_what_means_nothing_together_is_refused_before_anything_is_opened(command: str, chosen: dict[str, Any]) -> None:
-    run: Any = SimpleNamespace(pipeline=None, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
+    nothing: Any = None
+    run = Run(nothing, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
     with pytest.raises(ConfigurationError):
         OPERATIONS[command].act(run, **chosen)
