@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -31,6 +30,10 @@ pipelines:
       - SHOP.CUSTOMERS
       - {table: SHOP.ORDERS, columns: {TOTAL: 4}}
 ```
+
+## Settings of a pipeline
+
+A default stands in parentheses; without one, nothing is set.
 """
 TABLES = """
 `tables` is a list. An entry is `OWNER.NAME`, a pattern, an exclusion, or a mapping with the settings below. It may also have these of a pipeline, for this
@@ -103,17 +106,21 @@ logged.
 
 
 def page() -> str:
-    table_head = "| Setting | Default | Meaning |\n|---|---|---|"
     of_pipeline, of_table = dict(settings(Pipeline, "")), dict(settings(Table, ""))
     shared = [name for name, field in of_table.items() if name in of_pipeline and is_pipelines(field, of_pipeline[name])]
-    pipeline = "\n".join(row(name, field) for name, field in of_pipeline.items())
-    own = [row(name, field) for name, field in of_table.items() if name not in shared]
-    table = "\n".join(sorted(own, key=lambda row: not row.startswith(("| `table`", "| `target`"))))
+    own = {name: field for name, field in of_table.items() if name not in shared}
+    first = dict(sorted(own.items(), key=lambda item: item[0] not in ("table", "target")))
     rest = REST.replace("{options}", ", ".join(f"`{name}`" for name in sorted(driver_options())))
-    return (
-        f"{HEAD}\n## Settings of a pipeline\n\n{table_head}\n{pipeline}\n"
-        f"\n## Settings of a table\n{TABLES.replace('{shared}', ', '.join(groups(shared)))}{table_head}\n{table}\n{PATTERNS}{rest}"
-    )
+    tables = TABLES.replace("{shared}", ", ".join(groups(shared)))
+    return f"{HEAD}\n{''.join(by_group(of_pipeline))}\n## Settings of a table\n{tables}{''.join(map(line, first, first.values()))}{PATTERNS}{rest}"
+
+
+def by_group(fields: dict[str, FieldInfo]) -> Iterator[str]:
+    """Yield the settings that stand alone, then those of each group under its name."""
+    yield "".join(line(name, field) for name, field in fields.items() if "." not in name)
+    for group in dict.fromkeys(name.partition(".")[0] for name in fields if "." in name):
+        yield f"\n### {group}\n\n"
+        yield "".join(line(name, field) for name, field in fields.items() if name.startswith(f"{group}."))
 
 
 def is_pipelines(field: FieldInfo, of_pipeline: FieldInfo) -> bool:
@@ -126,8 +133,9 @@ def groups(names: list[str]) -> list[str]:
     return list(dict.fromkeys(f"`{group}.*`" if rest else f"`{group}`" for group, _, rest in (n.partition(".") for n in names)))
 
 
-def row(name: str, field: FieldInfo) -> str:
-    return f"| `{name}` | {default(field)} | {field.description or ''} |"
+def line(name: str, field: FieldInfo) -> str:
+    found = default(field)
+    return f"* `{name}`{f' ({found})' if found else ''}: {field.description or ''}\n"
 
 
 def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
@@ -140,7 +148,6 @@ def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldIn
 
 
 def default(field: FieldInfo) -> str:
-    if field.default_factory is not None:
-        return "none"
-    value: Any = field.default
-    return "**required**" if value is PydanticUndefined else "none" if value is None else f"`{value}`"
+    if field.default_factory is not None or field.default is None or field.default == ():
+        return ""
+    return "**required**" if field.default is PydanticUndefined else f"`{field.default}`"

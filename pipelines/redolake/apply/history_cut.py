@@ -13,7 +13,6 @@ from datetime import datetime
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from redolake.apply.context import MayCommit
 from redolake.apply.epochs import BEGAN, EPOCH, newest_epoch
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_query
@@ -21,7 +20,6 @@ from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
 from redolake.apply.target import Tag, Target, Terms
 from redolake.values.history import COLUMNS
 from redolake.values.history_sql import as_of_sql
-from redolake.values.table import TableId
 
 VIEW = "redolake_older_history"
 REMOVED = "what was older was removed"
@@ -61,15 +59,14 @@ def cut_history(
     table: Target,
     cut: HistoryCut,
     metadata: Mapping[str, object],
-    table_id: TableId,
-    may_commit: MayCommit,
+    terms: Terms,
 ) -> None:
     """Carry out the cut. `table` is the live one, whose key may be newer than that of the history's columns."""
     fields = [*history.schema.fields, *table.schema.fields]
     keys = {field.metadata[COLUMN_ID] for field in fields if KEY_PLACE in field.metadata}
     app = "" if history.log is None else next(filter(EPOCH.search, history.log.txns()), "")  # so that the commit is ours
     tag = Tag("", 0, {**metadata, **began(history, cut), "app": app})
-    with history.commit(Terms(table_id, None, may_commit, any_rows=True), tag, "history cut") as writer:
+    with history.commit(terms, tag, "history cut") as writer:
         writer.replace(beginning(history, cut, keys), cut.predicate)
 
 

@@ -23,7 +23,7 @@ PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT, HISTORY = (
 # <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, for a history with its epoch, then the load, for filled
 # defaults /ddl, for repairs /repair
 APP_ID = re.compile(
-    r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/(?P<history>history)/\d+)?(?:/load/\d+-\w+)?"
+    r"(?P<pipeline>[^/]+)/(?P<table>.+?)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/(?P<history>history)/\d+)?(?:/load/\d+-\w+)?"
     r"(?:/ddl|/repair)?",
     re.DOTALL,
 )

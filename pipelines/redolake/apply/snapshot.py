@@ -71,12 +71,13 @@ def load_once(
 ) -> SnapshotLoaded:
     owner = owner_of(spec, task)
     use: Use = "rebuild" if spec.replace else "load"
+    terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
     check_owner(table.log, owner, task.table, task.target, use)
     check_not_nested(task.target, task.table)
     options = task.options if owner is None else owner.mark_options(task.options)
     metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
     if is_loaded(table, spec, task):
-        table.settle(task.table, options, metadata, task.comment)
+        table.settle(terms, options, metadata, task.comment)
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     check_newer(table, spec, task)
     table.make_way(task.table, task.options, task.version.key_kind, metadata, replaces=spec.replace)
@@ -89,7 +90,6 @@ def load_once(
             cure="take the snapshot again",
             table=task.table,
         )
-    terms = Terms(task.table, owner, may_commit, use=use, any_rows=True)
     table.enable(contents.schema, metadata, terms, task.options)
     load = load_id(task.app_id, table.version, spec.token)
     with table.commit(terms, Tag(load, task.scn, metadata), "snapshot") as writer:
@@ -101,7 +101,7 @@ def load_once(
             table=task.table,
             path=task.target,
         )
-    table.settle(task.table, options, metadata, task.comment)
+    table.settle(terms, options, metadata, task.comment)
     return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 

@@ -259,9 +259,11 @@ def merge_range(
         "scns": scns,
         **({} if note is None else {ATTEMPT: to_body(note)}),
     }
+    if (terms := Terms.of(context, task, later=True)).owner is not None:
+        table.settle(terms, terms.owner.mark_options(), context.metadata)
     check_position(table, task, standing)
     is_empty = isinstance(prepared, ToMerge) and prepared.is_empty
-    with table.commit(Terms.of(context, task, later=True), Tag(table.app_id, last_scn, metadata), "merge") as writer:
+    with table.commit(terms, Tag(table.app_id, last_scn, metadata), "merge") as writer:
         write_taken(context, table, task, commit_range, prepared.taken)
         if history is not None and commit_range.whole is None and not is_empty:  # single changes of rows read again: not known
             record_changes(context, history, table, task, commit_range, prepared, count)

@@ -173,8 +173,8 @@ class Target(Protocol):
         """Return what the attempt whose commit has the position did, with the rows of that commit. None where none is noted."""
 
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
-        """Bring properties and layout to the configuration, and let the table say whose it is; raise SchemaConflict or
-        TargetRefused for a table that only a snapshot can bring there."""
+        """Bring properties and layout to the configuration; raise SchemaConflict or TargetRefused for a table that only a
+        snapshot can bring there."""
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         """Follow the DDL of the range."""
@@ -199,8 +199,8 @@ class Target(Protocol):
     ) -> None:
         """Let the table have columns of these names and types. With `options`, they are all that it is going to have."""
 
-    def settle(self, table: TableId, options: TargetOptions, metadata: Mapping[str, object], comment: str) -> None:
-        """Bring properties, clustering and the table's comment to what the configuration and Oracle say."""
+    def settle(self, terms: Terms, options: TargetOptions, metadata: Mapping[str, object], comment: str | None = None) -> None:
+        """Bring properties and clustering to the options, which may say whose the table is, and set its comment."""
 
     def copy(self, one: VersionToRead, terms: Terms, metadata: Mapping[str, object], *, is_whole: bool) -> None:
         """Make this table a copy of a version of another one, with that one's position. Changes that are merged into it do not

@@ -63,7 +63,7 @@ def pack(archive: Path, python: Path | None = None) -> WorkerArchive:
         packages = fill(environment, python)
         version = try_out(environment)
         try:
-            write(environment, archive)
+            write_archive(environment, archive)
         except OSError as error:
             cure = "name a folder that can be written and has room"
             raise ConfigurationError(
@@ -143,7 +143,7 @@ def try_out(environment: Path) -> str:
     return done.stdout.strip()
 
 
-def write(environment: Path, archive: Path) -> None:
+def write_archive(environment: Path, archive: Path) -> None:
     """Write the archive whole or not at all; its files are nobody's, and their order is that of their names."""
     unfinished = archive.with_name(f".{archive.name}.{os.getpid()}")
     try:

@@ -9,6 +9,9 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.history_cut import HistoryCut, cut_history, find_cut
 from redolake.apply.lake_tables import open_history, open_table
+from redolake.apply.owner import Owner
+from redolake.apply.table_log import app_id_of
+from redolake.apply.target import Terms
 from redolake.values.table import TableId
 
 
@@ -27,10 +30,12 @@ def shorten_history(
     least_share: float = 0.0,
 ) -> HistoryCut | None:
     """Remove what is older, where that is at least such a share of all rows. Return what was removed."""
-    history = open_history(spark, path, "")
+    app_id = app_id_of(pipeline, table, 0)
+    history = open_history(spark, path, app_id)
     cut = find_cut(history, limit)
     if cut is None or cut.older < least_share * cut.rows:
         return None
     says = {"pipeline": pipeline, "history_begins": cut.scn}
-    cut_history(history, open_table(spark, target, ""), cut, says, table, may_commit)
+    terms = Terms(table, Owner.of(f"{app_id}/history/0"), may_commit)
+    cut_history(history, open_table(spark, target, ""), cut, says, terms)
     return cut

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from redolake.apply.verify.repair import RepairTask, hash_keys, repair
 from redolake.errors import FolderTaken, LakeMissing, RedolakeError, Transient
 from redolake.job.as_of import make_copy
 from redolake.job.batch import run_batch
+from redolake.job.history_prune import shorten_history
 from redolake.job.snapshot import run_filling, run_snapshot
 from redolake.job.swap import swap_rows
 from redolake.job.translation import TRANSLATION
@@ -133,6 +135,10 @@ def copied_events(given: Given, may_commit: Callable[[], None]) -> Any:
     return copy_events(open_events(given.spark, given.target, TABLE), terms, str(given.folder / "events"), "", AT, 2)
 
 
+def cut(given: Given, may_commit: Callable[[], None]) -> Any:
+    return shorten_history(given.spark, given.target, given.mine.target, datetime(2100, 1, 1), "p", TABLE, may_commit)
+
+
 def maintained(given: Given, may_commit: Callable[[], None]) -> Any:
     spec = MaintenanceSpec("p", "t", (), "manifest", 1, 1 << 30, 5.0, history_hours=48)
     terms = Terms(TABLE, Owner.of(given.mine.app_id), may_commit, partial(require, given.lake), any_rows=True)
@@ -170,13 +176,14 @@ def with_events(given: Given) -> None:
 WAYS = {
     one.__name__: one
     for one in (
-        batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled, rebuilt, copied_events, maintained
+        batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled, rebuilt, cut, copied_events, maintained
     )
 }  # fmt: skip
 BEFORE = {"load": 2, "batch_with_history": 1, "rebuilt": 3}  # which question comes right before the commit, if not the first
 # What is written there is not the table: its folder in the lake, an older copy of it, and how it comes to be.
 BESIDE = {
     "rebuilt": ("_history", "older-history", with_history),
+    "cut": ("_history", "older-history", with_history),
     "copied_events": ("_copied", "older-events", with_events),
 }
 

@@ -115,7 +115,7 @@ def test_the_choices_of_an_operation_are_those_that_its_step_knows() -> None:
     ],
 )
 def test_what_means_nothing_together_is_refused_before_anything_is_opened(command: str, chosen: dict[str, Any]) -> None:
-    pipeline: Any = None
-    reason = "wrong" if command == "history rebuild" else ""
+    nothing: Any = None
+    run = Run(nothing, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
     with pytest.raises(ConfigurationError):
-        OPERATIONS[command].act(Run(pipeline, execute=True, by="ann", reason=reason, report=print), **chosen)
+        OPERATIONS[command].act(run, **chosen)

@@ -93,3 +93,16 @@ def test_a_name_with_slashes_is_no_other_table() -> None:
 def test_where_the_landing_began_counts_only_where_both_know_it(tmp_path: Path) -> None:
     assert taken(marked(tmp_path, Owner("shop", "SHOP.ORDERS"))) is None
     assert ORIGIN in MINE.properties
+
+
+@pytest.mark.parametrize("app", ["shop/SHOP.T/1/history/0", "shop/SHOP.T/2/history/3/load/7-x"])
+def test_a_history_is_its_tables_in_each_incarnation(app: str) -> None:
+    assert Owner.of(app) == Owner("shop", "SHOP.T", is_history=True)
+
+
+@pytest.mark.parametrize("name", ["S.a/b/7", "S.T/1", "S.history/2"])
+def test_a_name_with_slashes_and_numbers_is_the_tables(name: str) -> None:
+    for more in ("", "/load/7-x", "/load/7-x/repair", "/shadow/1-5"):
+        found = Owner.of(f"shop/{name}/12{more}")
+        assert found is not None
+        assert (found.pipeline, found.table, found.is_history) == ("shop", name, False)

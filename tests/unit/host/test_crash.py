@@ -163,6 +163,7 @@ NO_POINT = {
     "cores",  # explains a query, and runs none
     "answer_query",  # runs the query of a person over views; a statement that writes is refused
     "make_private",  # an empty ledger is none
+    "write_archive",  # for Spark's hosts: no file of a pipeline, and renamed when it is whole
 }
 LEFT_OUT = {"crash.py", "runtime.py"}  # the points themselves, Java for Spark
 

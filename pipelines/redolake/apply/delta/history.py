@@ -15,7 +15,8 @@ from pyspark.sql import types as T
 
 from redolake.apply import own_columns
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
+from redolake.apply.delta.enable import enable_features
+from redolake.apply.delta.features import Feature
 from redolake.apply.delta.rewrite import widens
 from redolake.apply.delta.settings import settle
 from redolake.apply.delta.table import DeltaTable
@@ -221,23 +222,16 @@ class DeltaHistory(DeltaTarget):
 
     def add_to_history(self, context: ApplyContext, task: TableTask, field: T.StructField, scn: int) -> None:
         name = f"{field.name}__from_{scn}" if self.has(field.name) else field.name
-        assert self.log is not None
-        features = (feature_of_type(field.dataType.simpleString()), feature_of_name(name))
-        for feature in features:
-            if feature is not None and not has_feature(self.log, feature):
-                self.run(context, task, enable_clause(feature))
-        new = T.StructField(name, field.dataType, True, field.metadata)
-        with commit(self, self.terms(context, task), self.tag(context, task), "history's columns") as writer:
-            writer.append(self.spark.createDataFrame([], T.StructType([new])), new_columns=True)
+        new = T.StructType([T.StructField(name, field.dataType, True, field.metadata)])
+        terms, tag = self.terms(context, task), self.tag(context, task)
+        self.enable(new, tag.metadata, terms)
+        with commit(self, terms, tag, "history's columns") as writer:
+            writer.append(self.spark.createDataFrame([], new), new_columns=True)
 
     def alter(self, context: ApplyContext, task: TableTask, feature: Feature, alteration: str) -> None:
-        assert self.log is not None
-        if not has_feature(self.log, feature):
-            self.run(context, task, enable_clause(feature))
-        self.run(context, task, alteration)
-
-    def run(self, context: ApplyContext, task: TableTask, alteration: str) -> None:
-        with commit(self, self.terms(context, task), self.tag(context, task), "history's columns") as writer:
+        terms, tag = self.terms(context, task), self.tag(context, task)
+        enable_features(self, [feature], tag.metadata, terms)
+        with commit(self, terms, tag, "history's columns") as writer:
             writer.run(f"ALTER TABLE {table_at(self.path)} {alteration}")
 
 

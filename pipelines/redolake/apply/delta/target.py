@@ -56,8 +56,7 @@ class DeltaTarget(DeltaTable):
         settings.check_layout(self, task.table, task.options)
         settings.check_writable(self, task.table, task.course.latest.key_kind)
         write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms)
-        options = task.options if terms.owner is None else terms.owner.mark_options(task.options)
-        settings.settle(self, task.table, options, context.metadata, context.may_commit)
+        settings.settle(self, task.table, task.options, context.metadata, context.may_commit)
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         evolve.evolve(context, self, task, commit_range)
@@ -101,9 +100,10 @@ class DeltaTarget(DeltaTable):
         statement = f"ALTER TABLE {table_at(self.path)} {clause}"
         settings.commit_setting(self, terms.table, statement, metadata, terms.may_commit)
 
-    def settle(self, table: TableId, options: TargetOptions, metadata: Mapping[str, object], comment: str) -> None:
-        settings.settle(self, table, options, metadata)
-        settings.comment_on(self, table, comment, metadata)
+    def settle(self, terms: Terms, options: TargetOptions, metadata: Mapping[str, object], comment: str | None = None) -> None:
+        settings.settle(self, terms.table, options, metadata, terms.may_commit)
+        if comment is not None:
+            settings.comment_on(self, terms.table, comment, metadata)
 
     def copy(self, one: VersionToRead, terms: Terms, metadata: Mapping[str, object], *, is_whole: bool) -> None:
         clone = f"CREATE TABLE {table_at(self.path)} SHALLOW CLONE {table_at(one.path)} VERSION AS OF {int(one.version)}"
