@@ -109,7 +109,7 @@ def test_a_table_whose_first_read_failed_while_others_were_loaded_is_read_by_the
     steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=True, by="ann")
     with pytest.raises(SnapshotPaused, match="ann has paused"):
         steps.take_snapshot(pipeline, ["SHOP.PARTS"], source=shop.params, spark=no_spark)
-    shown = {table.name: table.snapshot for table in read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables}
+    shown = {table.table: table.snapshot for table in read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables}
     steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=False, by="ann")
     taken = steps.take_snapshot(pipeline, ["SHOP.PARTS"], source=shop.params, spark=no_spark)
     caught_up(shop, pipeline, no_spark)
