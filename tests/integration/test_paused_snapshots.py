@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from redolake import steps
 from redolake.cli import app
 from redolake.config.snapshot import SnapshotSettings
+from redolake.context import Run
 from redolake.errors import SnapshotPaused, Terminal
 from redolake.steps.snapshots.read import limit_rate
 from redolake.steps.snapshots.read_task import ReadTask
@@ -113,7 +114,7 @@ def test_a_table_in_one_piece_is_read_no_faster_than_the_source_may_be_asked(sho
         def num_rows(self) -> int:
             return 1000
 
-    task = ReadTask(pipeline, shop.params, TableId("SHOP", "PARTS"), 1, print, stop=Stop())
+    task = ReadTask(Run(pipeline), TableId("SHOP", "PARTS"), 1, stop=Stop())
     list(limit_rate(iter([Answer(), Answer()]), task))
 
     assert [round(seconds, -2) for seconds in waited] == ([1000, 2000] if rows_per_second else [0, 0])

@@ -85,7 +85,7 @@ def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
     given: list[Pipeline] = []
     nothing = PlanOutcome("nothing", "no new sealed log")
-    steps.plan_next_window = lambda resolved, source: given.append(resolved) or nothing
+    steps.plan_next_window = lambda run: given.append(run.pipeline) or nothing
 
     ran = capture_dag(pipeline).test()
 

@@ -241,13 +241,13 @@ def test_tables_that_are_no_longer_listed_say_so_and_neither_lag_nor_alarm(shop:
     text = page(shop, found)
 
     stock = found.tables[-1]
-    assert (stock.name, stock.listed, stock.behind) == ("SHOP.STOCK", False, False)
+    assert (stock.table, stock.listed, stock.behind) == ("SHOP.STOCK", False, False)
     assert "held, not listed" in text
     assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' not in text.replace("&#34;", '"')
     assert (found.table_counts["not listed"], "held" in found.table_counts) == (5 - sum(t.listed for t in found.tables), False)
     assert (found.health.tone, "held" in " ".join(found.health.more)) == ("good", False)
     status = {t.table: t.listed for t in read_status(shop.pipeline).tables}
-    assert left[0] != "SHOP.ORDERS" or status == {t.name: t.listed for t in found.tables}
+    assert left[0] != "SHOP.ORDERS" or status == {t.table: t.listed for t in found.tables}
 
 
 def test_logs_that_landed_after_the_last_look_at_the_source_are_shown_as_read(shop: CockpitLedger) -> None:
@@ -361,7 +361,7 @@ def test_the_page_and_status_say_the_same_of_a_table_and_of_the_newest_windows(s
 
     found, status = seen(shop, windows=2), read_status(shop.pipeline)
 
-    by_page = {t.name: (t.state, t.complete_to_scn, t.complete_to_at, t.error, t.cure or None) for t in found.tables}
+    by_page = {t.table: (t.state, t.complete_to_scn, t.complete_to_at, t.error, t.cure or None) for t in found.tables}
     assert by_page == {t.table: (t.state, t.complete_to_scn, t.complete_to_at, t.error, t.cure) for t in status.tables}
     assert None not in {t.complete_to_at for t in status.tables}
     newest = [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in found.windows]

@@ -296,7 +296,7 @@ def test_workers_without_the_package_are_named_by_their_interpreters_words() -> 
 
     assert isinstance(error, ConfigurationError)
     assert "(ModuleNotFoundError: No module named 'redolake')" in error.what
-    assert "install the same Redolake" in error.cure
+    assert "give Spark's hosts the same Redolake" in error.cure
 
 
 TRACE_IN_A_VALUE = "x\nCaused by: java.io.IOException: No space left on device\njava.lang.OutOfMemoryError: Java heap space"
