@@ -27,11 +27,11 @@ LOOKS = ("status", "doctor")
 COMMANDS = (
     "views --for spark --history", "verify SHOP.ITEMS", "repair SHOP.ITEMS --key ID=3 --execute --reason x", "quarantine list",
     "history prune --execute --yes", "history rebuild SHOP.ITEMS --execute --reason x --yes",
-    "read SHOP.ITEMS --as-of {scn}", "optimize",
+    "read SHOP.ITEMS --as-of {scn}", "optimize --execute",
     "backfill --from {start} --to {scn} --target copy SHOP.ITEMS --execute",
 )  # fmt: skip
 # Where the log is damaged, and how many of the commands cannot be done.
-PLACES = {"shop/items": 6, "_history/shop/items": 3, "_quarantine/shop.items": 4}
+PLACES = {"shop/items": 8, "_history/shop/items": 4, "_quarantine/shop.items": 4}
 
 
 @dataclass

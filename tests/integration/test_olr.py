@@ -618,7 +618,7 @@ def test_follow_lands_and_applies_what_comes_and_the_page_shows_it(shop: Shop) -
     done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=SPARK, report=report)
     assert (done.windows > 1, done.batches > 1, done.retries) == (True, True, 0), said
     assert differences(shop, pipeline) == {}
-    assert {table.name for table in read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).tables} == set(TWO_TABLES)
+    assert {table.table for table in read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).tables} == set(TWO_TABLES)
 
 
 def test_the_printed_configuration_is_that_of_the_tables_and_a_wrong_one_is_named(shop: Shop, tmp_path: Path) -> None:
