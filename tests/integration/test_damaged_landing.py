@@ -67,7 +67,12 @@ def test_windows_that_are_given_up_are_mined_again_where_their_logs_are_there(pa
     parts.land("INSERT INTO parts VALUES (3, 'third')")
     redo_of(folder).unlink()
 
-    assert len(steps.discard_windows(parts.pipeline, folder.name)) == 2
+    shown = steps.discard_windows(parts.pipeline, folder.name, execute=False)
+    parts.land("INSERT INTO parts VALUES (4, 'fourth')")
+    with pytest.raises(Terminal, match=r"3 windows would be forgotten, up to .*, and 2 were shown"):
+        steps.discard_windows(parts.pipeline, folder.name, shown=shown)
+
+    assert len(steps.discard_windows(parts.pipeline, folder.name)) == 3
     parts.run()
 
     assert parts.is_equal()

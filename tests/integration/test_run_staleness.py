@@ -14,6 +14,7 @@ from redolake import steps
 from redolake.config import Pipeline
 from redolake.context import KEPT_SECONDS, Run, take_lease
 from redolake.errors import RedolakeError, SourceUnavailable
+from redolake.ledger.entries import lease_name
 from redolake.ledger.store import checked_url, kept_engine
 from redolake.reconcile.ledger import reconcile_once
 from redolake.source.session import OracleSession
@@ -117,6 +118,29 @@ def test_the_ledger_is_corrected_once_in_a_turn_and_again_after_a_lease_of_someb
         found = [after(), after(), after(run), after(run, run), after(other), after(other, run), after(run), after(run)]
         run.begin_turn()
         assert [*found, after()] == [1, 1, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_who_held_a_lease_while_the_ledger_was_corrected_may_have_written_after_that(shop: Shop, pipeline: Pipeline) -> None:
+    with Run(pipeline) as run, counted() as counts:
+        run.ledger.lease(lease_name("apply", run.name), "one on another host", -1, lambda _: False)  # expired, not given back
+        reconcile_once(run)
+        take_lease(run, "apply", 60)
+        reconcile_once(run)
+        assert counts["reconciled"] == 2
+
+
+def test_a_failed_attempt_believes_nothing_of_the_ledger_that_it_had(shop: Shop) -> None:
+    attempts = list[int]()
+
+    def step(run: Run) -> None:
+        reconcile_once(run)
+        attempts.append(counts["reconciled"])
+        if len(attempts) == 1:
+            raise SourceUnavailable("gone for a moment")
+
+    with Run(shop.pipeline(tables=TWO_TABLES)) as run, counted() as counts:
+        run.retry(step)
+    assert attempts == [1, 2]
 
 
 def test_no_transaction_of_the_ledger_is_open_while_the_source_is_asked(shop: Shop, lake: PlainLake) -> None:

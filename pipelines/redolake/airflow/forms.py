@@ -227,8 +227,10 @@ def question_of(operations: Mapping[str, Operation], pipeline: Pipeline, form: M
         return None
     found = asked.act(lambda _: run_of(pipeline, pipeline, Decided("", "")))
     lines = [line for one in found.values() for line in one.lines]
-    choice = form[asked.operation.final] if isinstance(asked.operation.final, str) else None
-    subject = " ".join([f"{pipeline.name}: {asked.operation.command}", *filter(None, (choice, *found))])
+    final = asked.operation.final
+    choice = form[final] if isinstance(final, str) else None
+    words = (str(final) if choice is True else choice, *found)
+    subject = " ".join([f"{pipeline.name}: {asked.operation.command}", *filter(None, words)])
     return Question(subject, [asked.operation.does, *lines], {name: one.shown for name, one in found.items()})
 
 

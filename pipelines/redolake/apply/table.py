@@ -260,6 +260,7 @@ def merge_range(
         **({} if note is None else {ATTEMPT: to_body(note)}),
     }
     if (terms := Terms.of(context, task, later=True)).owner is not None:
+        check_owner(table.log, terms.owner, task.table, task.target)  # before the table says that it is ours
         table.settle(terms, terms.owner.mark_options(), context.metadata)
     check_position(table, task, standing)
     is_empty = isinstance(prepared, ToMerge) and prepared.is_empty

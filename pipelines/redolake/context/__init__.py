@@ -205,6 +205,7 @@ class Run:
                 return step(self)
             except Transient:
                 self._close()
+                self.begin_turn()  # what the ledger has recorded may be lost with its connection
                 raise
 
         retry = self.pipeline.retry

@@ -17,6 +17,9 @@ from redolake.ledger.entries import Lease
 log = logging.getLogger(__name__)
 
 
+HELD_BY_ANOTHER = -1  # no token
+
+
 class Leases(LedgerBase):
     @crash.writer
     def lease(self, name: str, owner: str, seconds: float, is_gone: Callable[[str], bool] = lambda _: False) -> Lease:
@@ -42,11 +45,13 @@ class Leases(LedgerBase):
             log.info("took the lease %s as %s for %s s", name, owner, seconds)
             return lease
 
-    def lease_tokens(self) -> dict[str, int]:
-        """Return the tokens of the pipeline's leases by their names."""
+    def lease_tokens(self, owner: str) -> dict[str, int]:
+        """Return the tokens of the pipeline's leases by their names. One that another owner has not given back, expired or not,
+        has none that a later lease could follow: that owner may still write."""
         own = t.leases.c.name.endswith(f"/{self._pipeline}", autoescape=True)
         with self._read() as connection:
-            return {row.name: row.token for row in connection.execute(select(t.leases.c.name, t.leases.c.token).where(own))}
+            rows = connection.execute(select(t.leases).where(own))
+            return {row.name: row.token if row.owner in (None, owner) else HELD_BY_ANOTHER for row in rows}
 
     @crash.writer
     def renew(self, lease: Lease, seconds: float) -> Lease:

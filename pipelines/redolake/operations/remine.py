@@ -25,9 +25,9 @@ def remine(run: Run, window: Window, replace: Replace = False, discard: Discard 
     if replace and discard:
         raise ConfigurationError([Finding(f"remine {window}", "replace and discard exclude each other", "choose one")])
     if discard:
-        names = steps.discard_windows(run.pipeline, window, execute=run.execute)
+        names = steps.discard_windows(run.pipeline, window, execute=run.execute, shown=run.shown)
         what = "the next run mines it again" if run.execute else "would be forgotten"
-        return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names))
+        return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names), shown=list(names))
     found = steps.remine_window(
         steps.Run(run.pipeline, run.source, report=run.report), window, in_place=replace and run.execute
     )

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from redolake.context import Run, now
+from redolake.context import Run, now, owner
 from redolake.errors import LandingDamaged, RedoLost
 from redolake.host import crash
 from redolake.land import layout
@@ -62,7 +62,7 @@ def reconcile_once(context: Run) -> None:
 def reconcile_ledger(context: Run) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
-    seen = context.ledger.lease_tokens()  # first: who takes one meanwhile is somebody else
+    seen = context.ledger.lease_tokens(owner())  # first: who takes one meanwhile is somebody else
     position = record_landed(context)
     reconcile_approvals(context)  # first: versions are derived as people approved
     rebuild_tables(context)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import pytest
 
 from redolake.context import Run
 from redolake.errors import ConfigurationError
 from redolake.operations import OPERATIONS
+from redolake.operations.declared import Option, Outcome, operation
 from tests.unit.cli.test_cli_everywhere import COMMANDS
 
 pytestmark = pytest.mark.airflow
@@ -49,6 +50,20 @@ def test_each_command_has_the_help_and_the_options_that_are_meant() -> None:
             for name, command in COMMANDS.items()
         },
     )
+
+
+def test_a_choice_without_a_value_is_named_in_the_question(settings: Any, steps: Any) -> None:
+    from redolake.airflow.forms import question_of
+
+    @operation("remine", final="discard")
+    def remine(run: Any, discard: Annotated[bool, Option("Forget it.")] = False) -> Outcome:
+        """Mine again."""
+        return Outcome(None, ("w: would be forgotten",), shown=["w"])
+
+    asked = question_of({"remine": remine}, settings(), {"discard": True, "dry_run": False})
+
+    assert asked is not None
+    assert (asked.subject, asked.shown) == ("shop: remine discard", {"": ["w"]})
 
 
 def test_each_form_has_the_fields_that_are_meant(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ CASES = {
     "settings of ours hide nothing": ([ours(), others(), SETTING, ours(checked=0), SETTING], [(1, "DELETE")]),
     "rows moved to other files": ([ours(), others("OPTIMIZE", change=False), ours(checked=0)], []),
     "another captured table": ([ours(), ours("shop/SHOP.OTHERS/1"), ours(checked=0)], [(1, "MERGE")]),
+    "a history's cut of an older release": (
+        [ours(), [{"commitInfo": {"operation": "WRITE", "userMetadata": text_of({"history_begins": 7})}}, ADD]],
+        [],
+    ),
     "another incarnation is ours": ([ours("shop/SHOP.ORDERS/7"), ours(checked=0)], []),
 }
 

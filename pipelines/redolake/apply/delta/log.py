@@ -23,6 +23,7 @@ OURS = '{"redolake": '  # how the user metadata of all our commits begins (commi
 COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
+HISTORY_BEGINS = "history_begins"  # in our metadata: a cut of a history, and its SCN
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
 KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
@@ -248,6 +249,8 @@ class DeltaLog:
                     checked = next((note[CHECKED] for note in notes if note.get(CHECKED) is not None), version)
                 has_ours = True
             elif any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+                if any(HISTORY_BEGINS in our_metadata(action) for action in actions):
+                    continue  # a history's cut by older code, which gave it no transaction
                 operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
                 found.append((version, str(*operations[:1])))
         return found[::-1]

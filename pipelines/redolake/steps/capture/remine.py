@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from redolake.context import Run, held_lease, step
@@ -124,11 +125,14 @@ def slices_of(landed: WindowManifest, facts: RedoFacts) -> Iterator[Slice]:
 
 @step
 @crash.writer
-def discard_windows(context: Run, window: str, *, execute: bool = True) -> tuple[str, ...]:
+def discard_windows(context: Run, window: str, *, execute: bool = True, shown: Sequence[str] | None = None) -> tuple[str, ...]:
     """Forget a landed window and all later ones, none of which a batch has applied, and return their names; without `execute`,
     only return these. The next run mines them again; where their logs are gone, it reports lost redo, and `recover` shows the
-    choices. Their data files stay."""
-    with apply_lease(context), held_lease(context, "capture", LEASE_SECONDS):
+    choices. Their data files stay. Raises Terminal where they are not those that were `shown` to who decided."""
+    with ExitStack() as leases:
+        if execute:
+            leases.enter_context(apply_lease(context))
+            leases.enter_context(held_lease(context, "capture", LEASE_SECONDS))
         reconcile_ledger(context)
         first = context.landing.windows.manifest(window)
         if first is None:
@@ -150,6 +154,12 @@ def discard_windows(context: Run, window: str, *, execute: bool = True) -> tuple
         names = tuple(found.name for found in context.landing.windows.after(first.start_position))
         if not execute:
             return names
+        if shown is not None and tuple(shown) != names:
+            raise Terminal(
+                f"{len(names)} windows would be forgotten, up to {names[-1]}, and {len(shown)} were shown",
+                cure="look again, and decide of these",
+                window=window,
+            )
         with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
             context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
             context.ledger.forget_windows(names)
