@@ -191,33 +191,30 @@ def text_of(called: ast.expr) -> str:
 
 
 def named_points() -> set[str]:
-    """Return the names in the code; a name that is not a literal becomes an empty one. The door's own is that of its caller."""
-    return {
-        point
-        for file, function in functions()
-        if file.name != "writer.py"
-        for name, call in calls(function)
-        if name in ("point", "crash.point", "commit")
-        for point in points_of(name, call) or [""]
-    }
+    """Return the names in the code; a name that is not a literal becomes an empty one, but where a caller gives it."""
+    return {point for _, function in functions() for name, call in calls(function) for point in points_of(name, call)}
 
 
 def spark_points() -> set[str]:
     """Return the points after writes of Spark, which are killed in tests/integration/spark/ too."""
+    rooms = functions("apply", "job")
     return {
-        point
-        for _, function in functions("apply", "job")
-        for name, call in calls(function)
-        if name in ("crash.point", "commit")
-        for point in points_of(name, call)
+        point for _, function in rooms for name, call in calls(function) if name != "point" for point in points_of(name, call)
     }
 
 
 def points_of(name: str, call: ast.Call) -> list[str]:
-    """Return the literal names of a point, which `commit` has as its last argument."""
-    argument = call.args[3] if name == "commit" else call.args[0]
+    """Return the literal names of a point: a target's `commit` has it as its third argument, what writes events of the
+    quarantine as its fourth."""
+    places = {"point": 0, "crash.point": 0, "commit": 3, "write": 3}
+    place = 2 if name.endswith(".commit") else places.get(name)
+    if place is None or len(call.args) <= place:
+        return []
+    argument = call.args[place]
+    if isinstance(argument, ast.Name) and argument.id == "point":
+        return []
     choices = (argument.body, argument.orelse) if isinstance(argument, ast.IfExp) else (argument,)
-    return [str(choice.value) for choice in choices if isinstance(choice, ast.Constant)]
+    return [str(choice.value) for choice in choices if isinstance(choice, ast.Constant)] or [""]
 
 
 def ledger_points() -> set[str]:
