@@ -150,7 +150,7 @@ def show_stream(stream: StreamFact) -> None:
 
 def windows(
     pipeline: PipelineOption = None,
-    limit: Annotated[int, typer.Option(help="How many windows; the newest is last.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many windows; the newest is last.")] = 20,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:

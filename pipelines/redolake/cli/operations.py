@@ -94,6 +94,8 @@ def option_of(one: Parameter) -> Any:
         kind = str
     text = f"{option.help} {'; '.join(f'`{choice}`: {means}' for choice, means in option.choices.items())}".strip()
     about: dict[str, Any] = {"help": text} | ({"metavar": "MOMENT"} if one.type is Moment else {})
+    if kind in (int, int | None):
+        about |= {"min": 0}
     if option.positional:
         return Annotated[kind, typer.Argument(callback=CHECKED.get(one.name), **about)]
     name = f"--{(option.name or one.name).replace('_', '-')}"

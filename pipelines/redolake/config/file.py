@@ -99,10 +99,13 @@ def config_file() -> Path:
 
 def read_text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         cure = f"write one with `redolake init`, or name another file with --config or {CONFIG_VARIABLE}"
         raise ConfigurationError([Finding(str(path), f"cannot be read: {error.strerror}", cure)]) from error
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8: byte {error.start} cannot be read"
+        raise ConfigurationError([Finding(str(path), what, "save it as UTF-8")]) from error
 
 
 def load_configuration(file: Path | None = None) -> Configuration:

@@ -29,7 +29,7 @@ def drop_transaction(run: Run, xid: Xid = None, container: Container = None) -> 
     if xid is None:
         listed = steps.list_transactions(run.pipeline)
         lines = tuple(map(str, listed.open))
-        return Outcome(listed, (f"{len(lines)} open transactions", *lines))
+        return Outcome(listed, (f"{len(lines)} open transactions", *lines), is_all=True)
     cost = steps.look_up_transaction(run.pipeline, xid, container)
     if not run.execute:
         return Outcome(cost, cost.lines, shown=cost.start_scn)

@@ -43,7 +43,7 @@ def in_form(choice: Choice) -> str:
 
 @operation("recover", reason="Stored with the decision; gap and position need it.", connects=True, final="choice")
 def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Restored = False, scn: AtScn = None) -> Outcome:
-    """Show which redo is lost and what each way to continue costs; with a choice, carry it out.
+    """Show which redo is lost and what each way to continue costs; with a choice and --execute, carry it out.
 
     Redolake chooses nothing for you. What a gap declares is never read; let what has landed be applied first. With tables, a
     snapshot reads only these again, and the others are held. It stops while redo is lost and nothing is chosen.
@@ -74,9 +74,12 @@ def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Rest
 def check_choice(choice: str | None, restored: bool, scn: int | None) -> None:
     """Raise ConfigurationError for what means nothing together."""
     from redolake.errors import ConfigurationError, Finding
+    from redolake.values.scn import LARGEST_SCN
 
     if restored and choice:
         raise ConfigurationError([Finding("recover", f"restored and {choice} exclude each other", "leave one of them out")])
+    if scn is not None and scn > LARGEST_SCN:
+        raise ConfigurationError([Finding("--scn", f"{scn} is no SCN: they end at {LARGEST_SCN}", "correct it")])
     if scn is not None and choice not in ("gap", "position"):
         raise ConfigurationError(
             [Finding("--scn", "means something to a gap and a position alone", "choose one, or leave it out")]

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from redolake.values.scn import LARGEST_SCN
+
 WINDOW = re.compile(r"(\d{10})-(\d{20})-(\d{20})")
 TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-]\d{2}:\d{2}|[A-Za-z][\w+/-]*)?")
 PATTERN = r"^\s*(\d+|first|now|\d{10}-\d{20}-\d{20}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*)\s*$"  # of all texts that may be one
@@ -47,6 +49,8 @@ def parse_moment(text: str) -> Moment:
     """Raise ValueError for a text that is none of FORMS, and for a local time that the zone has twice or not at all."""
     text = text.strip()
     if text.isascii() and text.isdigit():
+        if len(text) > len(str(LARGEST_SCN)) or int(text) > LARGEST_SCN:
+            raise ValueError(f"{text!r} is no SCN: they end at {LARGEST_SCN}")
         return AtScn(int(text))
     if text in ("first", "now"):
         return AtEdge("first" if text == "first" else "now")
@@ -62,7 +66,10 @@ def parse_moment(text: str) -> Moment:
         local = datetime.fromisoformat(f"{day}T{clock}")
     except ValueError as wrong:
         raise ValueError(f"{text!r} is no time: {wrong}") from None
-    return AtTime(in_utc(local, zone, text))
+    try:
+        return AtTime(in_utc(local, zone, text))
+    except OverflowError:
+        raise ValueError(f"{text!r} is no time: in UTC it is before the year 1 or after 9999") from None
 
 
 def in_utc(local: datetime, zone: str, text: str) -> datetime:

@@ -7,13 +7,14 @@ from typing import NewType
 
 Scn = NewType("Scn", int)
 
+LARGEST_SCN = 2**63 - 1
 # The NEXT_CHANGE# that V$LOG and V$ARCHIVED_LOG show for a log that is still open. Releases differ.
 OPEN_ENDS = frozenset({2**48 - 1, 2**63 + 2**56 - 1, 2**64 - 1})
 
 
 def known_end(next_change: int | None) -> Scn | None:
     """Return NEXT_CHANGE#, or None for a log that is still open: NULL, a known sentinel, or more than an SCN can be."""
-    is_open = next_change is None or next_change in OPEN_ENDS or next_change >= 2**63
+    is_open = next_change is None or next_change in OPEN_ENDS or next_change > LARGEST_SCN
     return None if next_change is None or is_open else Scn(next_change)
 
 

@@ -39,7 +39,7 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 TEXTS = {"setup-sql", "metrics", "views"}  # print what another program takes: SQL*Plus, Prometheus, an engine
 BECOMES_SPARK = {"spark serve"}  # the process goes on as another program
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
-OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
+OF_HOST = {"spark setup", "spark compile", "spark pack", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from 1 --to 2",
     "fill-columns": "SHOP.ORDERS",
@@ -55,6 +55,7 @@ ARGUMENTS = {
     "schema at": "SHOP.ORDERS 5",
     "schema diff": "SHOP.ORDERS 5 9",
     "swap": "SHOP.ORDERS --shadow 1-2-copy",
+    "spark pack": "no-such-archive",
     "tx drop": "1.2.3 --reason gone --yes",
     "init": "SHOP --connection no_such_connection --yes --force",
 }

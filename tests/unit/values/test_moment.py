@@ -40,6 +40,10 @@ def test_an_end_of_a_range_is_an_scn_a_time_an_edge_or_a_window(text, moment):
         ("٣", "is not an SCN"),
         ("2026-11-20 08:00", "has no zone: write `2026-11-20 08:00 UTC`"),
         ("2026-11-20 25:00 UTC", "is no time"),
+        ("0001-01-01 00:00 Europe/Berlin", "is no time: in UTC it is before the year 1"),
+        ("9999-12-31 23:59-12:00", "is no time: in UTC it is before the year 1 or after 9999"),
+        ("9223372036854775808", "is no SCN: they end at 9223372036854775807"),
+        ("9" * 5000, "is no SCN"),
         ("2026-11-20 08:00 Europe/Nowhere", "no time zone 'Europe/Nowhere' is known here"),
         (
             "2026-10-25 02:30 Europe/Berlin",
