@@ -40,14 +40,18 @@ def command_of(operation: Operation) -> Callable[..., None]:
         with chosen_pipeline(output, pipeline, config, connects=operation.asks_source(chosen)) as selected:
             from redolake.context import Run
 
-            run_of, shown = partial(Run, selected, by=getpass.getuser(), reason=reason), None
+            run_of, found, shown = partial(Run, selected, by=getpass.getuser(), reason=reason), None, None
             if execute and not yes and operation.is_final(chosen):
                 looked = operation.act(run_of(report=print_progress), **chosen)
-                print_progress("\n".join(looked.lines))
-                confirm(selected, yes)
-                shown = looked.shown
-            with progress() as report:
-                found = operation.act(run_of(report=report, execute=execute, shown=shown), **chosen)
+                if looked.is_all:  # there is nothing to confirm
+                    found = looked
+                else:
+                    print_progress("\n".join(looked.lines))
+                    confirm(selected, yes)
+                    shown = looked.shown
+            if found is None:
+                with progress() as report:
+                    found = operation.act(run_of(report=report, execute=execute, shown=shown), **chosen)
             is_all = execute or operation.looks or found.is_all
             lines = found.lines if is_all else (*found.lines, NOT_DONE)
             show(output, found.result, lambda: text_of(*lines))

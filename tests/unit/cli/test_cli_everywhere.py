@@ -202,3 +202,11 @@ def test_a_drivers_text_is_quoted_without_its_number_of_the_connection(running: 
     assert "source away" in first
     assert "CONNECTION_ID" not in first
     assert ".." not in first
+
+
+def test_where_nothing_is_to_be_done_nothing_is_to_be_confirmed(running: Path) -> None:
+    """A job that prunes each night ends well on an empty day."""
+    done = run("prune", running, "--execute")
+
+    assert done.exit_code == 0, done.output
+    assert "confirm it" not in done.output

@@ -139,6 +139,8 @@ def find_gap(context: Run, scn: int | None) -> DeclaredGap:
     found = [one for one in gaps if scn is None or one.start.scn <= scn < one.end.scn or one.start.scn == scn]
     if scn is None:
         found = [one for one in found if any(lacking(context, one, None))] or found[-1:]
+    if not gaps:
+        raise Terminal("no gap is declared, so there is nothing to close", cure="`redolake status` shows what a table lacks")
     if len(found) != 1:
         there = ", ".join(f"SCN {one.start.scn} to {one.last_position.scn}" for one in gaps) or "none"
         what = "no declared gap has this SCN" if scn is not None else f"{len(found)} declared gaps are open"
