@@ -190,7 +190,7 @@ def test_a_button_starts_the_dag_with_what_was_filled_in(page: Any, site: Site) 
     page.click("dialog button.primary")
     page.wait_for_url("**/dags/shop_recover/runs/manual__1")
 
-    conf = {"choice": "gap", "reason": "the tape is gone", "confirm": "shop"}
+    conf = {"choice": "gap", "dry_run": False, "reason": "the tape is gone", "confirm": "shop"}
     assert site.started == [("/api/v2/dags/shop_recover/dagRuns", {"logical_date": None, "conf": conf})]
 
 
