@@ -148,7 +148,7 @@ def field_of(one: Parameter, whose: str) -> Param:
     if one.type == int | None:
         return Param(None, type=["null", "integer"], minimum=0, **about)
     if one.type is Moment:
-        given = {} if one.is_needed else {"default": one.default}
+        given = {} if one.is_needed else {"default": str(one.default)}  # Airflow sends a form as plain types alone
         return Param(**given, type=["string", "integer"], pattern=PATTERN, minimum=0, examples=EXAMPLES, **about)
     if one.type == Texts:
         about["description"] = f"{text} One on each line."

@@ -21,6 +21,7 @@ from tests.unit.cli.test_cli_everywhere import COMMANDS
 
 pytestmark = pytest.mark.airflow
 
+PLAIN = {str, int, bool, list, type(None)}
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
@@ -77,6 +78,8 @@ def test_each_form_has_the_fields_that_are_meant(settings: Any, monkeypatch: pyt
         "forms.json",
         {dag_id: {name: field(dag.params.get_param(name)) for name in dag.params} for dag_id, dag in dags.items()},
     )
+    for dag in dags.values():  # the process that parses a file sends them, and ends at a type that is not plain
+        assert {type(dag.params.get_param(name).resolve(suppress_exception=True)) for name in dag.params} <= PLAIN
 
 
 def field(one: Any) -> dict[str, Any]:
