@@ -44,6 +44,7 @@ class DeltaHistory(DeltaTarget):
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
         owner = Owner.of(base_id)
         super().__init__(spark, path, base_id, None if owner is None else damage_in(owner.table, path))
+        self.covers: int | None = None  # the version up to which it does not matter what others have done
 
     def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
         """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
@@ -118,6 +119,7 @@ class DeltaHistory(DeltaTarget):
         there, epoch, last = of_table(table.log, table.base_id), newest_epoch(self.log), newest_epoch(made.log)
         assert last is not None, "a batch has begun it"
         before = 0 if epoch is None else epoch.number
+        self.covers = self.version  # what others have done to older epochs counts no more
         context.may_commit()
         self.claim(context, table, task)
         self.fit(context, table, task, 1 + (there.position or 0))
@@ -171,7 +173,7 @@ class DeltaHistory(DeltaTarget):
 
     def terms(self, context: ApplyContext, task: TableTask) -> Terms:
         owner = Owner.of(f"{self.base_id}/history/0", context.origin, task.course.latest.object_id)
-        return Terms(task.table, owner, context.may_commit, context.check_lake)
+        return Terms(task.table, owner, context.may_commit, context.check_lake, covers=self.covers)
 
     def tag(self, context: ApplyContext, task: TableTask) -> Tag:
         return Tag("", 0, {**context.metadata, "table": str(task.table)})
