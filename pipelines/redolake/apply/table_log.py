@@ -19,6 +19,7 @@ from redolake.values.table import TableId
 LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
 REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
 
+HISTORY_BEGINS = "history_begins"  # in the metadata of a commit that cuts a history: the SCN from which it goes on
 COLUMN_ID = "redolake.column_id"  # in the metadata of a column: our id of it
 KEY_PLACE = "redolake.key"  # 1 for the first column of the key
 

@@ -122,12 +122,12 @@ class Run:
 
     def _open(self) -> None:
         self.ledger = self._open_ledger() if self._parent is None else self._parent.ledger.again()
+        self._is_open = True
         try:
             self.look_again()
         except BaseException:
-            self.ledger.close()
+            self._close()  # which leaves a ledger to the run that this one is a fork of
             raise
-        self._is_open = True
 
     def begin_turn(self) -> None:
         """Let the next step correct the ledger from the landing again; what is open stays open."""

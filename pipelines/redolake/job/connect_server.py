@@ -20,12 +20,17 @@ OF_ANOTHER = ("MASTER", "SPARK_DAEMON_MEMORY")  # of this host's master or worke
 TOKEN_OF_SPARK = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # where the server finds it without a setting, which others could list
 
 
+def settings_in(conf: list[str]) -> dict[str, str]:
+    """Return the settings that are written KEY=VALUE."""
+    return dict(one.split("=", 1) for one in conf)
+
+
 def server_command(master: str, host: str, port: int, memory: str, on_s3: bool, conf: list[str]) -> list[str]:
     """Return spark-submit's arguments; `conf` are KEY=VALUE and win."""
     settings = {
         ADDRESS: host,
         "spark.connect.grpc.binding.port": str(port),
-        **dict(one.split("=", 1) for one in conf),
+        **settings_in(conf),
     }
     command = ["spark-submit", "--class", SERVER, "--name", "redolake", "--master", master, "--driver-memory", memory]
     command += ["--jars", ",".join(spark_jars(*([ON_S3] if on_s3 else ())))]
@@ -37,7 +42,7 @@ def server_command(master: str, host: str, port: int, memory: str, on_s3: bool, 
 def server_token(host: str, conf: list[str], environ: Mapping[str, str]) -> str:
     """Return the token that clients must send, an empty text for none. Raises ConfigurationError for one that others can see or
     guess, and for an address that other machines reach without one: who reaches the port runs code as this user."""
-    settings = dict(one.split("=", 1) for one in conf)
+    settings = settings_in(conf)
     token = environ.get(TOKEN) or environ.get(TOKEN_OF_SPARK) or ""
     cure = f"{NEW_KEY}, and export {TOKEN} for the server and for what connects to it"
     if TOKEN_SETTING in settings:
@@ -53,7 +58,7 @@ def server_token(host: str, conf: list[str], environ: Mapping[str, str]) -> str:
 def workers_python(conf: list[str]) -> str | None:
     """Return the Python of the workers that `conf` names. They work in a folder of their session, below that of the executor,
     into which `spark.archives` is unpacked (seen with 4.2.0)."""
-    named = dict(one.split("=", 1) for one in conf).get(WORKERS_PYTHON)
+    named = settings_in(conf).get(WORKERS_PYTHON)
     return named.replace("./", "../", 1) if named and named.startswith("./") else named
 
 

@@ -10,7 +10,7 @@ from redolake.apply.context import MayCommit, allow
 from redolake.apply.history_cut import HistoryCut, cut_history, find_cut
 from redolake.apply.lake_tables import open_history, open_table
 from redolake.apply.owner import Owner
-from redolake.apply.table_log import app_id_of
+from redolake.apply.table_log import HISTORY_BEGINS, app_id_of
 from redolake.apply.target import Terms
 from redolake.values.table import TableId
 
@@ -35,7 +35,7 @@ def shorten_history(
     cut = find_cut(history, limit)
     if cut is None or cut.older < least_share * cut.rows:
         return None
-    says = {"pipeline": pipeline, "history_begins": cut.scn}
+    says = {"pipeline": pipeline, HISTORY_BEGINS: cut.scn}
     terms = Terms(table, Owner.of(f"{app_id}/history/0"), may_commit)
     cut_history(history, open_table(spark, target, ""), cut, says, terms)
     return cut

@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 from pydantic_core import from_json
 
 from redolake.apply.spark.lake_damage import damage_of_file
-from redolake.apply.table_log import REPAIRS, Damage, base_of, load_in, load_number
+from redolake.apply.table_log import HISTORY_BEGINS, REPAIRS, Damage, base_of, load_in, load_number
 from redolake.host.filesystem import open_filesystem
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
-HISTORY_BEGINS = "history_begins"  # in our metadata: a cut of a history, and its SCN
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
 KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
