@@ -37,7 +37,7 @@ def is_small(table: Target, task: TableTask, balance: RowAccount) -> bool:
     Rows that were read again may be many, even if the redo has few changes."""
     if task.course.whole or not is_in_redo(task.course.deliveries):
         return False
-    happens = balance.applied or task.course.ddl or task.reshape
+    happens = balance.applied or task.course.ddl or task.destination.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
@@ -97,7 +97,8 @@ class BatchTables:
     def _apply_one(self, number: int, prepared: Prepared | None) -> TableResult:
         context, task, started = self.context, self.spec.tables[number], time.monotonic()
         changes, balance = partial(self._changes, number), self.assembly.balances[number]
-        history = None if task.history is None else open_history(context.spark, task.history, task.app_id)
+        there = task.destination
+        history = None if there.history is None else open_history(context.spark, there.history, there.app_id)
         result = apply_table(context, self.targets[number], task, changes, balance, prepared, history)
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
