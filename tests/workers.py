@@ -41,6 +41,7 @@ GROUPS = {
         "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",
         "tests/unit/apply/net/",
+        "tests/unit/apply/spark/test_kept.py",
         "tests/unit/apply/delivery/",
         "tests/unit/assemble/",
         "tests/witness/",

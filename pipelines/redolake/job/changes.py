@@ -23,7 +23,7 @@ from redolake.records.batches.spec import BatchSpec, TableTask
 def write_changes(context: ApplyContext, spec: BatchSpec) -> tuple[Assembly, tuple[TableResult, ...]]:
     """Write the changes of each table that has none yet, and return the results. An error leaves a table without any."""
     captured = [captured_table(task, number, position_before(task, spec), spec.scns) for number, task in enumerate(spec.tables)]
-    assembly, results = assemble(context.spark, spec.scns, spec.redo, captured), list[TableResult]()
+    assembly, results = assemble(context, spec.redo, captured), list[TableResult]()
     for number, task in enumerate(spec.tables):
         results.append(try_twice(partial(write_or_hold, context, spec, assembly, number)))
         done = results[-1]
