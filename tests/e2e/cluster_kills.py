@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -203,8 +204,11 @@ def main(folder: Path, kills: list[str]) -> None:
         shop.work(20)
         shop.switch_logs()
         killed.run(kills[0].partition(":")[2])
-        for number, words in enumerate(kills):
-            say(killed.try_kill(words, number))
+        with suppress(KeyboardInterrupt):  # goes on with what was found so far
+            for number, words in enumerate(kills):
+                say(killed.try_kill(words, number))
+        killed.close()
+        cluster.restart()
         say(killed.end())
         killed.close()
 
