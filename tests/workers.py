@@ -51,6 +51,7 @@ GROUPS = {
         "tests/integration/test_null_by_rule.py",
         "tests/integration/test_filled_columns.py",
         "tests/unit/apply/net/",
+        "tests/unit/apply/spark/test_kept.py",
         "tests/unit/apply/delivery/",
         "tests/unit/assemble/",
         "tests/witness/",
