@@ -227,7 +227,7 @@ def open_testbed(folder: Path, say: Callable[[str], None], spark: Any = None) ->
 def write_pipeline(folder: Path) -> Pipeline:
     """Write pipeline.json for SHOP.ORDERS and return the pipeline."""
     # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
-    tables = [{"table": "SHOP.ORDERS", "columns": {"TOTAL": "string"}}]
+    tables = ["SHOP.ORDERS"]
     body = {
         "name": "shop",
         "source": {"connection": "scenario", "container": "FREEPDB1"},
