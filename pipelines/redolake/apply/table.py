@@ -83,9 +83,12 @@ def apply_table(
     balance: RowAccount,
     prepared: Prepared | None = None,
     history: History | None = None,
+    *,
+    is_last: bool = True,
 ) -> TableResult:
     """`table` still has the position from which the ranges were numbered and counted. `balance` is that count; changes that
-    cannot be applied move to `held` in it. `prepared` is what was prepared together with other tables."""
+    cannot be applied move to `held` in it. `prepared` is what was prepared together with other tables. What nothing explains
+    holds the table if this `is_last`, and is raised else."""
     counted_from = table.position
     table.refresh()
     check_position(table, task, counted_from)
@@ -107,7 +110,7 @@ def apply_table(
         error = stopped.as_dict()
         table.refresh()
     except Exception as surprise:
-        check_session(context.spark, surprise)
+        check_session(context.spark, surprise, is_last=is_last)
         context.check_lake()
         error = held_error(task.table, table.path, surprise, task.course.latest.mapping)
         table.refresh()

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from redolake.apply.create import create_shadow
 from redolake.apply.lake_tables import open_table
-from redolake.apply.spark.kept import let_go
+from redolake.apply.spark.kept import KeptRows
 from redolake.apply.spark.session import plan_for_few_rows
 from redolake.apply.target import Target
 from redolake.assemble.transactions import BEFORE_POSITION
@@ -72,7 +72,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     redo = spec.redo
     has_few_rows = redo.rows is not None and redo.rows <= MOST_ROWS
     with plan_for_few_rows(spark) if has_few_rows else nullcontext():
-        assembly = assemble(spark, spec.scns, redo, captured)
+        assembly = assemble(context, redo, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
         log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(redo.windows), assemble_seconds)
         report(f"{assembly.rows} change rows assembled")
@@ -84,7 +84,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         results |= tables.apply(small, done=len(results))
     results |= tables.apply([number for number in sound if number not in small], done=len(results))
     apply_seconds = round(time.monotonic() - applying, 3)
-    let_go(assembly.read.changes)
+    context.kept.let_go(None)
     done = tuple(results[number] for number in range(len(targets)))
     result = batch_result(spec, assembly, done, carried, context.moved)
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
@@ -102,8 +102,9 @@ def damage_of_log(table: Target) -> LakeDamaged | None:
 def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
     check_redo(spec.redo)
-    assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
-    let_go(assembly.read.changes)
+    context = apply_context(spark, spec, report, may_commit)
+    assembly, tables = write_changes(context, spec)
+    context.kept.let_go(None)
     return batch_result(spec, assembly, tables, CarriedOver(), Counter())
 
 
@@ -112,7 +113,8 @@ def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_comm
     usable = partial(check_usable, spec.lake)
     return ApplyContext(
         spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.redo.windows, usable, spec.origin,
-        lease=spec.lease, has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
+        KeptRows.of_session(spark), lease=spec.lease,
+        has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
     )  # fmt: skip
 
 
@@ -173,6 +175,7 @@ def batch_result(
         dropped=batch.dropped,
         accounts=batch.accounting.accounts(spec.redo.windows, batch.input_counts, applied, by_window),
         read_to=batch.input_counts.read_to,
+        without_transaction={str(spec.tables[n].table): scn for n, scn in batch.accounting.without_transaction.items()},
     )
 
 

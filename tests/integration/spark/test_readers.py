@@ -43,6 +43,7 @@ from tests.tables.lake_values import COLUMNS, LakeValues
 pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "reading-the-lake.md"
+HOW_TO = PAGE.parents[1] / "how-to" / "read-the-lake.md"
 D = Column(3, "D", OracleType("DATE"), 3)
 N = Column(4, "N", OracleType("NUMBER", precision=5, scale=1), 4)
 AFTER_DDL = (ID, replace(V, name="TEXT"), D)
@@ -121,6 +122,21 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     assert {key: said for key, said in of_any.items() if said != "yes"} == {}
     found = [[reader, *(answers[when][0][reader][:3].strip(":") for when in answers), "yes"] for reader in READERS]
     assert found == described()
+
+
+def test_the_block_of_spark_runs_as_its_page_prints_it(spark: Any, tmp_path: Path) -> None:
+    """The blocks of the other readers are run by tests/unit/test_read_the_lake.py."""
+    block = HOW_TO.read_text().partition("## Spark\n\n```sql\n")[2].partition("```")[0]
+    path = str(tmp_path / "orders")
+    spark.createDataFrame([(1, "NEW"), (2, "PAID"), (3, "NEW")], "ID int, STATUS string").write.format("delta").save(path)
+
+    *made, query = block.replace("/data/lake/shop/orders", path).strip().removesuffix(";").split(";\n")
+    for statement in made:
+        spark.sql(statement)
+    try:
+        assert [tuple(row) for row in spark.sql(query).collect()] == [("NEW", 2), ("PAID", 1)]
+    finally:
+        spark.sql("DROP VIEW shop.orders")
 
 
 def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, connect_beside: Any, tmp_path: Path) -> None:
