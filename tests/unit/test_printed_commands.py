@@ -293,7 +293,7 @@ TYPED = {
         f"{AS_PRINTED}test_each_cure_of_a_pipeline_cures_as_it_is_printed",
     ),
     **dict.fromkeys(
-        ("recover", "recover --execute --yes", "close-gap", "run"),
+        ("recover", "recover --execute --reason --yes", "close-gap", "run"),
         f"{AS_PRINTED}test_each_choice_after_lost_redo_is_made_as_it_is_printed",
     ),
     "resume": f"{AS_PRINTED}test_what_keeps_old_windows_is_ended_as_it_is_printed",
@@ -325,7 +325,7 @@ BY_STEP = {
     "resume --new-history --reason": "tests/integration/test_history.py::"
     "test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again",
     "selftest --scratch-connection": "tests/oracle/test_selftest.py::test_the_database_answers_the_question_with_yes",
-    "swap --shadow": "tests/integration/test_backfill_ranges.py::"
+    "swap --copy": "tests/integration/test_backfill_ranges.py::"
     "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back",
     "validate --spark": "tests/integration/spark/test_place_check.py::"
     "test_a_folder_that_spark_shares_has_no_finding_and_stays_empty",
