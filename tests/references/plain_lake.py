@@ -133,6 +133,7 @@ class PlainLake:
     tables: dict[str, PlainTable] = field(default_factory=dict)
     replays: bool = False
     versions: dict[tuple[str, int], PlainTable] = field(default_factory=dict)
+    unattributed: dict[str, int] = field(default_factory=dict)  # of the batch
 
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
@@ -212,6 +213,7 @@ class PlainLake:
         drops = Drops.of(spec.redo.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
+        self.unattributed = {}
         tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
         digest = write_carried(carry_file, carried)
         crash.point("carry-over")
@@ -228,6 +230,7 @@ class PlainLake:
             carry_files=(carry_file,) if open_rows else (),
             digests={carry_file: digest} if open_rows else {},
             dropped=drops.found(),
+            without_transaction=self.unattributed,
         )
         crash.point("before manifest")
         return publish_batch(spec, result)
@@ -244,13 +247,18 @@ class PlainLake:
             return self.apply_with_ddl(spec, task, landed, carried_out, drops)
         if isinstance(task.course.deliveries[-1], RereadRows):
             return self.apply_whole_rows(spec, task, landed, carried_out)
-        version, table = task.course.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
+        version, table = (
+            task.course.versions[-1],
+            self.tables.get(task.destination.target, PlainTable({task.destination.app_id: spec.end}, {})),
+        )
         carried = self.carried_in(spec, task)
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         changes = [row for row in rows if is_change(row)]
         kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
-        at = table.positions.get(task.app_id, -1)
-        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
+        at = table.positions.get(task.destination.app_id, -1)
+        until = None if task.hold is None else task.hold.at_scn
+        disposed = assemble(kept, position=at, until=until, open_since=task.destination.open_since)
+        self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
@@ -268,9 +276,9 @@ class PlainLake:
             net = fold_in_index(images, table.rows)
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = position_after(spec, task, at)
-        done = replace(table, positions={**table.positions, task.app_id: position}, rows=folded, version=version)
-        number = self.commit(task.target, done)
-        carried_out[task.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
+        done = replace(table, positions={**table.positions, task.destination.app_id: position}, rows=folded, version=version)
+        number = self.commit(task.destination.target, done)
+        carried_out[task.destination.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(
                 task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=number
@@ -279,17 +287,22 @@ class PlainLake:
         more = {"position": position, "delta_version": number, "inserted": new}
         return TableResult(task.table, "applied", position, balance=account, **more)
 
+    def note_unattributed(self, task: TableTask, disposed: Sequence[DisposedRow]) -> None:
+        found = [change.row["scn"] for change in disposed if change.unattributed]
+        if found:
+            self.unattributed[str(task.table)] = max(found)
+
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
-        live = re.sub("/_shadow/[^/]+", "", task.target)
+        live = re.sub("/_shadow/[^/]+", "", task.destination.target)
         return [row for file in spec.redo.carry_in for row in read_carried(file).get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
     ) -> TableResult:
         """Take the rows that were read again, window by window; the redo only counts."""
-        version, table = task.course.versions[-1], self.tables[task.target]
-        at = table.positions.get(task.app_id, -1)
+        version, table = task.course.versions[-1], self.tables[task.destination.target]
+        at = table.positions.get(task.destination.app_id, -1)
         rows, until = dict(table.rows), spec.end if task.hold is None else task.hold.at_scn
         for window in spec.redo.windows:
             for file in window.reread:
@@ -300,9 +313,9 @@ class PlainLake:
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.course.rules)}
         position = max(at, until - 1)
-        done = replace(table, positions={**table.positions, task.app_id: position}, rows=rows, version=version)
-        number = self.commit(task.target, done)
-        carried_out[task.target] = []
+        done = replace(table, positions={**table.positions, task.destination.app_id: position}, rows=rows, version=version)
+        number = self.commit(task.destination.target, done)
+        carried_out[task.destination.target] = []
         ids = version.object_ids
         changes = sum(
             row["object_id"] in ids and row["operation_code"] in (*CHANGES, 255) for _, p in landed for row in p.to_pylist()
@@ -320,15 +333,17 @@ class PlainLake:
         carried_out: dict[str, Rows],
         drops: Drops,
     ) -> TableResult:
-        table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
-        at = table.positions.get(task.app_id, -1)
+        table = self.tables.get(task.destination.target, PlainTable({}, {}))  # one that has joined has no contents yet
+        at = table.positions.get(task.destination.app_id, -1)
         before = table.version or task.course.versions[0]
         rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}
         defaults = dict(table.defaults)
         raw = [row for start, part in landed for row in raw_redo(part, start, task)]
         carried = self.carried_in(spec, task)
         kept, dropped = drops.split([*carried, *raw], str(task.table))
-        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
+        until = None if task.hold is None else task.hold.at_scn
+        disposed = assemble(kept, position=at, until=until, open_since=task.destination.open_since)
+        self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=sum(map(is_change, raw)), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
@@ -343,12 +358,16 @@ class PlainLake:
             there = {"balance": account, "position": at, "delta_version": table.delta_version}
             return TableResult(task.table, "held", at, no_rowids(task), **there)
         folded = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
-        carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        carried_out[task.destination.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         position = position_after(spec, task, at)
         done = replace(
-            table, positions={**table.positions, task.app_id: position}, rows=folded, version=version, defaults=defaults
+            table,
+            positions={**table.positions, task.destination.app_id: position},
+            rows=folded,
+            version=version,
+            defaults=defaults,
         )
-        number = self.commit(task.target, done)
+        number = self.commit(task.destination.target, done)
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"
         return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=number)
@@ -533,9 +552,11 @@ def without_objects(task: TableTask) -> bool:
 def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, Any] | None:
     """Return the error of the first committed change that LogMiner does not show whole. There are no other problems."""
     problems = [c for c in disposed if c.problem and c.disposition in ("applied", "undone")]
-    assert not [c for c in problems if c.row["operation_code"] in CHANGES]
+    assert not [c for c in problems if c.row["operation_code"] in CHANGES and not c.unattributed]
     if not problems:
         return None
+    if problems[0].unattributed:
+        return RedoNotUnderstood("a change belongs to no transaction", cure="snapshot", table=task.table).as_dict()
     code, name = (problems[0].row[column] for column in ("operation_code", "operation"))
     hidden = code == logminer.Mined.UNSUPPORTED
     what = (

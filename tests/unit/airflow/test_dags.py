@@ -88,6 +88,49 @@ def test_one_wrong_pipeline_leaves_the_dags_of_the_others(settings, monkeypatch,
         assert part in found.dags["broken_misconfigured"].doc_md
 
 
+def with_pipelines(tmp_path, monkeypatch, *names):
+    """Write pipelines.yml with copies of `shop` and with `broken`, which cannot be built."""
+    shop = (tmp_path / "pipelines.yml").read_text().split("  shop:\n")[1]
+    bodies = [f"  {name}:\n{shop.replace(str(tmp_path), f'{tmp_path}/{name}')}" for name in names]
+    (tmp_path / "pipelines.yml").write_text("pipelines:\n" + "".join(bodies) + "  broken: {lake: /other, tables: [ORDERS]}\n")
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+
+
+def built(*names):
+    from redolake.airflow.factory import build_dags
+
+    return {
+        dag.removesuffix(f"_{part}")
+        for dag in build_dags(DAG_FILE, *names)
+        for part in ("capture", "misconfigured")
+        if dag.endswith(part)
+    }
+
+
+def test_many_pipelines_are_divided_over_dag_files_by_their_names(settings, monkeypatch, tmp_path):
+    from redolake.errors import ConfigurationError
+
+    settings("submit")
+    with_pipelines(tmp_path, monkeypatch, "eu_shop", "eu_crm", "us_shop")
+
+    assert built() == {"eu_shop", "eu_crm", "us_shop", "broken"}
+    assert built("eu_*") == {"eu_shop", "eu_crm"}
+    assert built("us_shop", "b*") == {"us_shop", "broken"}
+    with pytest.raises(ConfigurationError, match=r"has no pipeline ap_\*, which .*redolake_dags\.py builds"):
+        built("eu_*", "ap_*")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"), [("eu_crm_apply", {"eu_crm"}), ("broken_misconfigured", {"broken"}), ("eu_x", set())]
+)
+def test_a_tasks_process_builds_the_dags_of_its_own_pipeline_alone(settings, monkeypatch, tmp_path, wanted, expected):
+    settings("submit")
+    with_pipelines(tmp_path, monkeypatch, "eu_shop", "eu_crm")
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", wanted)  # Airflow's own context manager never takes it away
+
+    assert built() == expected
+
+
 def test_an_invalid_schedule_is_reported_with_its_place(settings):
     from redolake.airflow.schedule import capture_schedule
     from redolake.errors import ConfigurationError

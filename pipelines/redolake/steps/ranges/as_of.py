@@ -34,8 +34,8 @@ from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time, scn_of
 from redolake.steps.ranges.replay import (
-    DESTINATIONS,
-    Destination,
+    AIMS,
+    Aim,
     as_of_then,
     find_covering,
     find_stop,
@@ -252,11 +252,11 @@ def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> 
 # --- Between two versions -----------------------------------------------------------------------------------------------
 
 
-def new_read(context: Run, aim: Literal["read", "copy", "history"]) -> tuple[str, Destination]:
+def new_read(context: Run, aim: Literal["read", "copy", "history"]) -> tuple[str, Aim]:
     """Return a new name, and a destination of that name: folders of the lake and of the landing that are removed afterwards."""
     name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
     folder = f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
-    return name, replace(DESTINATIONS[aim], folder=folder, batch=layout.as_of_folder(name))
+    return name, replace(AIMS[aim], folder=folder, batch=layout.as_of_folder(name))
 
 
 def replay(
@@ -264,14 +264,14 @@ def replay(
     bases: Mapping[TableId, Contents],
     at: ChainPosition,
     manifests: Sequence[WindowManifest],
-    there: Destination,
+    there: Aim,
 ) -> BatchSpec:
     """Return a batch that brings copies of the tables from their versions to the SCN, and no further. Raise NotReadableAsOf
     where its redo is not there, and for a table that is not known at the SCN."""
     first = min(base.complete_to for base in bases.values()) + 1
     scns = ScnRange(Scn(first), Scn(at.scn + 1))
     entries = [
-        as_of_then(entry, base.complete_to, base.resetlogs_id)
+        as_of_then(entry, base.complete_to, base.resetlogs_id, snapshot_at(context, table, base.complete_to))
         for table, base in bases.items()
         if (entry := context.ledger.table(table)) is not None
     ]
@@ -290,6 +290,11 @@ def replay(
     for task in spec.tables:
         check_stops(task, windows[-1], bases[task.table].complete_to, at)
     return there.aim(context, spec, scns)
+
+
+def snapshot_at(context: Run, table: TableId, scn: int) -> int | None:
+    """Return the SCN if the table's contents of then are those of a snapshot: it lacks what was open at it."""
+    return None if context.landing.snapshots.redo_needed_from(table, scn) is None else scn
 
 
 def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: ChainPosition) -> None:
