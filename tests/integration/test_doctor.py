@@ -8,7 +8,8 @@ import pytest
 
 from redolake import steps
 from redolake.context import Run
-from redolake.errors import ConfigurationError
+from redolake.errors import ConfigurationError, RedolakeError
+from redolake.steps.run import capture
 from redolake.values.scn import Scn
 from tests.fixtures.shop import Shop
 
@@ -51,6 +52,26 @@ def test_an_unreadable_position_is_an_error_with_a_cure(pipeline, shop: Shop, ch
 
     assert found.startswith("shop at SCN")
     assert "do this:" in found
+
+
+@pytest.mark.parametrize("damage", ["garble_files", "overwrite_files", "truncate_files", "remove_files"])
+def test_a_log_that_a_run_could_not_read_is_an_error_until_it_is_read(pipeline, shop: Shop, damage: str) -> None:
+    """V$ARCHIVED_LOG still lists it, and doctor opens the newest one of each thread alone."""
+    for key in range(3):
+        shop.run_sql(f"INSERT INTO parts VALUES ({key}, 'W1')")
+        shop.switch_logs()
+    getattr(shop.oracle.faults, damage)(thread=1, from_sequence=2, to_sequence=2)
+    assert errors(pipeline, shop) == []
+    with pytest.raises(RedolakeError) as stopped:
+        capture(Run(pipeline, shop.params))
+
+    (found,) = errors(pipeline, shop)
+    assert found.startswith("shop at SCN")
+    assert stopped.value.what in found
+
+    shop.oracle.faults.restore_logs()
+    capture(Run(pipeline, shop.params))
+    assert errors(pipeline, shop) == []
 
 
 def test_doctor_reports_its_progress(pipeline, shop: Shop) -> None:

@@ -40,6 +40,7 @@ class DisposedRow:
     disposition: str
     commit: tuple[int, int, str] | None = None
     problem: bool = False
+    unattributed: bool = False  # without a transaction, or after its end
     settled_scn: int | None = None  # if it is not the commit SCN
 
 
@@ -54,8 +55,11 @@ def deciding_xid(row: Row) -> str:
     return str(pxid if parallel else row["xid"])
 
 
-def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) -> list[DisposedRow]:
-    """Return every change row with its disposition, in the order of commits."""
+def assemble(
+    rows: Iterable[Row], position: int = -1, until: int | None = None, open_since: int | None = None
+) -> list[DisposedRow]:
+    """Return every change row with its disposition, in the order of commits. `open_since` is where the oldest transaction began
+    that was open at the table's snapshot."""
     resolved = fill_coordinators(resolve_unknown(list(rows)))
     ends: dict[Transaction, ReferenceEnd] = {}
     no_container: dict[str, int] = {}  # SCNs of ends without a container
@@ -79,12 +83,12 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
         else:
             end = ends.get((con_id, decider))
             late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of a later transaction with the same xid
-            disposed += [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
+            disposed += [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True, unattributed=True) for row in late]
             found = dispose_transaction([row for row in mine if row not in late], decider, end, own)
             disposed += [stopped_if_committed(change) for change in found] if is_unknown(xid) else found
     spread = rows_on_several_threads(change.row for change in disposed if change.disposition == "applied")
     checked = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in disposed]
-    bounded = [within_bounds(change, position, until) for change in checked]
+    bounded = [within_bounds(change, position, until, open_since) for change in checked]
     return sorted(bounded, key=lambda change: (change.commit or (0, 0, ""), row_key(change.row)))
 
 
@@ -103,7 +107,7 @@ def dispose_transaction(
 ) -> list[DisposedRow]:
     """Dispose the rows of one transaction. `own` is the end of a parallel server itself, which must match the coordinator's."""
     if is_unknown(decider):
-        return [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
+        return [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True, unattributed=True) for row in changes]
     if own is not None and own.commit is None:
         return [DisposedRow(row, "rolled_back") for row in changes]
     if end is None:
@@ -127,10 +131,11 @@ def rows_on_several_threads(changes: Iterable[Row]) -> set[Hashable]:
     return {name for name, found in threads.items() if len(found) > 1}
 
 
-def within_bounds(change: DisposedRow, position: int, until: int | None) -> DisposedRow:
+def within_bounds(change: DisposedRow, position: int, until: int | None, open_since: int | None) -> DisposedRow:
     if change.commit is None:
         return change
-    if (change.settled_scn or change.commit[0]) <= position:
+    may_be_open = change.unattributed and open_since is not None and change.row["scn"] >= open_since
+    if (change.settled_scn or change.commit[0]) <= position and not may_be_open:
         return replace(change, disposition="before_position", problem=False)
     if until is not None and change.commit[0] >= until:
         return replace(change, disposition="held")

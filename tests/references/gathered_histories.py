@@ -27,6 +27,7 @@ from tests.references.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemb
 
 CHANGES, ENDS = (1, 2, 3), (6, 7, 36)
 END = 2**40  # an SCN above all
+OPEN_FOR = 25  # SCNs before a snapshot, at which the oldest transaction began that was open at it
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
 
 
 def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
-    changes = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
+    own = [row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table]
+    changes = assemble(own, position=begun, open_since=begun - OPEN_FOR)
     # In the reference a commit that nobody knows has thread 0 and no RS_ID.
     by_row = {
         (change.row["slice"], change.row["ordinal"]): (
@@ -158,7 +160,7 @@ def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
 
 def by_spark(spark: Any, window: LandedWindow, begun: Sequence[int]) -> list[Dispositions]:
     captured = [
-        CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, stop_scn=END)
+        CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), scn, END, open_since=scn - OPEN_FOR)
         for number, scn in enumerate(begun)
         for n, table in enumerate(TABLES)
     ]

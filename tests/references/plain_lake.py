@@ -133,6 +133,7 @@ class PlainLake:
     tables: dict[str, PlainTable] = field(default_factory=dict)
     replays: bool = False
     versions: dict[tuple[str, int], PlainTable] = field(default_factory=dict)
+    unattributed: dict[str, int] = field(default_factory=dict)  # of the batch
 
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
@@ -212,6 +213,7 @@ class PlainLake:
         drops = Drops.of(spec.redo.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
+        self.unattributed = {}
         tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
         digest = write_carried(carry_file, carried)
         crash.point("carry-over")
@@ -228,6 +230,7 @@ class PlainLake:
             carry_files=(carry_file,) if open_rows else (),
             digests={carry_file: digest} if open_rows else {},
             dropped=drops.found(),
+            without_transaction=self.unattributed,
         )
         crash.point("before manifest")
         return publish_batch(spec, result)
@@ -250,7 +253,9 @@ class PlainLake:
         changes = [row for row in rows if is_change(row)]
         kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
         at = table.positions.get(task.app_id, -1)
-        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
+        until = None if task.hold is None else task.hold.at_scn
+        disposed = assemble(kept, position=at, until=until, open_since=task.open_since)
+        self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
@@ -278,6 +283,11 @@ class PlainLake:
         new = len(folded.keys() - table.rows.keys())
         more = {"position": position, "delta_version": number, "inserted": new}
         return TableResult(task.table, "applied", position, balance=account, **more)
+
+    def note_unattributed(self, task: TableTask, disposed: Sequence[DisposedRow]) -> None:
+        found = [change.row["scn"] for change in disposed if change.unattributed]
+        if found:
+            self.unattributed[str(task.table)] = max(found)
 
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
@@ -328,7 +338,9 @@ class PlainLake:
         raw = [row for start, part in landed for row in raw_redo(part, start, task)]
         carried = self.carried_in(spec, task)
         kept, dropped = drops.split([*carried, *raw], str(task.table))
-        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
+        until = None if task.hold is None else task.hold.at_scn
+        disposed = assemble(kept, position=at, until=until, open_since=task.open_since)
+        self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=sum(map(is_change, raw)), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
@@ -533,9 +545,11 @@ def without_objects(task: TableTask) -> bool:
 def unreadable(task: TableTask, disposed: Sequence[DisposedRow]) -> dict[str, Any] | None:
     """Return the error of the first committed change that LogMiner does not show whole. There are no other problems."""
     problems = [c for c in disposed if c.problem and c.disposition in ("applied", "undone")]
-    assert not [c for c in problems if c.row["operation_code"] in CHANGES]
+    assert not [c for c in problems if c.row["operation_code"] in CHANGES and not c.unattributed]
     if not problems:
         return None
+    if problems[0].unattributed:
+        return RedoNotUnderstood("a change belongs to no transaction", cure="snapshot", table=task.table).as_dict()
     code, name = (problems[0].row[column] for column in ("operation_code", "operation"))
     hidden = code == logminer.Mined.UNSUPPORTED
     what = (

@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow.listeners import hookimpl
 
+from redolake.errors import plain_lines
 from redolake.values.utc import utc_text
 
 NOTE, TAG = "note", "redolake"
@@ -62,5 +63,5 @@ def write_note(dag_run: Any) -> None:
     )
     found = session.scalars(query.order_by(XComModel.timestamp.desc()))  # what the last task has left comes first
     texts = [text for text in map(XComModel.deserialize_value, found) if isinstance(text, str)]
-    if texts:  # anything else would fail each flush of the scheduler's session
-        dag_run.note = "\n".join(texts)[:LONGEST]
+    if texts:  # anything else, and characters that PostgreSQL refuses, would fail each flush of the scheduler's session
+        dag_run.note = "\n".join(plain_lines("\n".join(texts).split("\n")))[:LONGEST]

@@ -15,6 +15,7 @@ from redolake.assemble.input_counts import InputCounts
 from redolake.assemble.transactions import (
     APPLIED,
     CARRIED_OUT,
+    DROPPED,
     HELD,
     UNDONE,
 )
@@ -45,7 +46,8 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class RowAccounting:
     """Row counts by (table, commit range, disposition, window); the first problem of each (table, commit range); of its changes
-    that are to be applied the lowest and highest SCN, and the first and last commit time by the database host's clock.
+    that are to be applied the lowest and highest SCN, and the first and last commit time by the database host's clock; of those
+    that name no transaction the highest SCN of each table.
 
     The window is the start SCN of the one in which a row was landed; None for rows that were carried in.
     """
@@ -54,6 +56,7 @@ class RowAccounting:
     problems: Mapping[tuple[int, int], Problem]
     scns: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     times: Mapping[tuple[int, int], tuple[datetime, datetime]] = field(default_factory=dict)
+    without_transaction: Mapping[int, int] = field(default_factory=dict)
 
     def count(self, table: int, disposition: str, range_number: int | None = None) -> int:
         return sum(
@@ -120,14 +123,18 @@ def account_rows(changes: DataFrame) -> RowAccounting:
         F.max("scn").alias("high"),
         F.min("commit_at").alias("first"),
         F.max("commit_at").alias("last"),
+        F.max(F.when(F.col("unattributed") & (F.col("disposition") != DROPPED), F.col("scn"))).alias("without_transaction"),
     )
     rows: dict[tuple[int, int, str, int | None], int] = {}
     scns: dict[tuple[int, int], tuple[int, int]] = {}
     times: dict[tuple[int, int], tuple[datetime, datetime]] = {}
+    without: dict[int, int] = {}
     counts = counted.collect()
     for row in counts:
         table, range_number = row["table_number"], row["range_number"]
         rows[table, range_number, row["disposition"], row["window"]] = row["rows"]
+        if row["without_transaction"] is not None:
+            without[table] = max(row["without_transaction"], without.get(table, 0))
         if row["disposition"] == APPLIED:
             low, high = scns.get((table, range_number), (row["low"], row["high"]))
             scns[table, range_number] = min(low, row["low"]), max(high, row["high"])
@@ -135,7 +142,7 @@ def account_rows(changes: DataFrame) -> RowAccounting:
                 first, last = times.get((table, range_number), (row["first"], row["last"]))
                 times[table, range_number] = min(first, row["first"]), max(last, row["last"])
     problems = first_problems(changes.filter(wanted)) if any(row["problems"] for row in counts) else {}
-    return RowAccounting(rows, problems, scns, times)
+    return RowAccounting(rows, problems, scns, times, without)
 
 
 def first_problems(changes: DataFrame) -> dict[tuple[int, int], Problem]:

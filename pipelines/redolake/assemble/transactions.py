@@ -36,7 +36,8 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     """Return the change rows of captured tables with the end of their transaction, and a `problem` where there is one.
 
     Adds `commit_scn`, `commit_thread`, `commit_rs_id`, `commit_at` and `rolled_back`, which are NULL in an open transaction.
-    `undone` and `partly_undone` are false until `cancel_undone`.
+    `undone` and `partly_undone` are false until `cancel_undone`. `unattributed` marks a row without a transaction, or after
+    its end: it has its own SCN as commit SCN, so that its problem stops the table there.
     Also adds `own_scn`, the SCN at which a parallel server itself committed, and `settled_scn`: a table complete to that SCN no
     longer needs the row. Without parallel DML, `own_scn` is NULL and `settled_scn` is the commit SCN.
 
@@ -62,7 +63,6 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         deciding = ended.withColumnRenamed("xid", "deciding_xid")
         decided = changes.withColumn("deciding_xid", deciding_xid()).join(deciding, ["con_id", "deciding_xid"], "left")
         joined = join_own_ends(decided.drop("deciding_xid"), ended)
-    # A row without a transaction, or after its end, gets its own SCN as commit SCN, so that its problem stops the table there.
     is_late = F.coalesce(F.col("scn") > F.col("end_scn"), F.lit(False))
     is_unattributed = (F.col("rolled_back").isNull() & _has_no_transaction()) | is_late
     commit_scn = F.when(is_unattributed, F.col("scn")).otherwise(F.col("commit_scn"))
@@ -73,6 +73,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         "settled_scn": F.greatest("settled_scn", commit_scn) if parallel else commit_scn,
         "undone": F.lit(False),
         "partly_undone": F.lit(False),
+        "unattributed": is_unattributed & (F.col("operation_code") != Mined.INTERNAL),
     }
     return joined.withColumns(ends_of_rows).drop("end_scn")
 
@@ -206,7 +207,12 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
     A problem stops its table at the commit of its transaction, so it has no effect while the transaction is open. A parallel
     server that committed before its coordinator is the exception: it stops the table at its own commit, and its rows are
     carried over.
+
+    An unattributed row may be of a transaction that was open at the table's snapshot, unless it is older than all of these. The
+    snapshot may lack it, so it stops the table.
     """
+    open_since = number_of(captured, lambda table: table.open_since)
+    may_be_open = F.coalesce(F.col("unattributed") & (F.col("scn") >= open_since), F.lit(False))
     position = number_of(captured, lambda table: table.position)
     stop_scn = number_of(captured, lambda table: table.stop_scn)
     is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
@@ -215,7 +221,7 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
         F.when(F.col("dropped").isNotNull(), DROPPED)
         .when(F.col("rolled_back"), ROLLED_BACK)
         .when(is_open, CARRIED_OUT)
-        .when(F.col("settled_scn") <= position, BEFORE_POSITION)
+        .when((F.col("settled_scn") <= position) & ~may_be_open, BEFORE_POSITION)
         .when(F.col("commit_scn") >= stop_scn, HELD)
         .when(F.col("undone"), UNDONE)
         .when(F.col("left_out"), LEFT_OUT)
@@ -243,7 +249,7 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
     )
 
 
-def number_of(captured: Sequence[CapturedTable], value: Callable[[CapturedTable], int]) -> Expression:
+def number_of(captured: Sequence[CapturedTable], value: Callable[[CapturedTable], int | None]) -> Expression:
     """Return an expression that looks up a number of the row's table in a literal map.
 
     A chain of WHENs would grow with the number of tables, and Spark would compile all of it.

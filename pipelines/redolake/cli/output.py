@@ -44,14 +44,14 @@ COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 class Terminal(Console):
     """Names and values of the source are shown as they are: no brackets are styles, no `:word:` is an emoji, and a character
-    that commands the terminal or turns the text's direction is written out."""
+    that commands the terminal or turns the text's direction is written out. A command in a text names the pipeline."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else without_commands(text), style, control)
+            yield Segment(text if control else given.add_to(without_commands(text)), style, control)
 
 
 class Given:
@@ -64,7 +64,8 @@ class Given:
 
         def with_options(found: re.Match[str]) -> str:
             words = found[1].split()
-            lacking = [option for option in self.options if option.split()[0] not in words]
+            given = ("-p",) if words[0] == "validate" else ()  # it looks at all pipelines of the file
+            lacking = [option for option in self.options if option.split()[0] not in (*words, *given)]
             return "`" + " ".join(["redolake", found[1], *lacking]) + "`"
 
         return OF_A_PIPELINE.sub(with_options, text) if self.options else text
@@ -108,7 +109,7 @@ def as_json(value: object) -> object:
 
 
 def print_error(text: str) -> None:
-    stderr.print(given.add_to(text), style="red", markup=False, highlight=False, soft_wrap=True)
+    stderr.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_progress(text: str) -> None:
@@ -162,7 +163,7 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def text_of(*lines: str, style: str = "") -> Text:
     """Return lines as a text: each stays one, whatever is in its names and values."""
-    return Text(given.add_to("\n".join(plain_lines(lines))), style=style)
+    return Text("\n".join(plain_lines(lines)), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns

@@ -172,6 +172,7 @@ def batch_result(
         dropped=batch.dropped,
         accounts=batch.accounting.accounts(spec.redo.windows, batch.input_counts, applied, by_window),
         read_to=batch.input_counts.read_to,
+        without_transaction={str(spec.tables[n].table): scn for n, scn in batch.accounting.without_transaction.items()},
     )
 
 

@@ -27,7 +27,7 @@ from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import check_explained, drops, last_batch
 from redolake.reconcile.mined_names import columns_known_from, mined_names
 from redolake.reconcile.newest_batches import batch_name, end_of, names_from
-from redolake.reconcile.omitted_tables import omission
+from redolake.reconcile.omitted_tables import omission, since_of
 from redolake.reconcile.resnapshot_policy import announce
 from redolake.reconcile.settling import hold_whole, settles_at, wait_to_settle
 from redolake.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
@@ -305,12 +305,20 @@ def build_tasks(
         if entry.state != "held":
             hold = announce(context.pipeline, entry.table, hold)
         task = table_task(context, past, app, target, hold, at_least, names)
-        task = replace(task, settles_at=settles, history_at_least=histories.get(entry.table))
+        open_since = oldest_open(context, entry, resetlogs_id)
+        task = replace(task, settles_at=settles, open_since=open_since, history_at_least=histories.get(entry.table))
         if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
             task = replace(task, quarantine=replace(task.quarantine, may_write=False))
         known_from = columns_known_from(context, past.known[0], windows, carried)
         tasks.append(replace(task, course=replace(task.course, known_from=known_from)))
     return tuple(tasks)
+
+
+def oldest_open(context: Run, entry: TableEntry, resetlogs_id: int) -> int | None:
+    """Return where the oldest transaction began that was open at the table's snapshot, if the table goes on from there, in this
+    incarnation."""
+    since = since_of(context, entry) if entry.complete_to_scn == entry.snapshot_scn else None
+    return since.scn if since is not None and since.resetlogs_id == resetlogs_id else None
 
 
 def read_since(context: Run, first: WindowManifest) -> ChainPosition:

@@ -1,7 +1,8 @@
-"""Windows and batches that omitted a table because pipelines.yml did not list it then.
+"""Windows and batches that omitted a table because pipelines.yml did not list it then, or changes of it.
 
 Such a window has none of the table's rows. Such a batch carried over the transactions open at its end without the table's rows.
-So no change of a transaction that began before the end of either may be applied to the table.
+So no change of a transaction that began before the end of either may be applied to the table. Nor may one that was open when a
+batch met a change that names no transaction: the change may be of it, and was not carried over.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ def is_without(batch: BatchResult, table: TableId) -> bool:
     return all(done.table != table for done in batch.tables)
 
 
+def without_transaction(batch: BatchResult, table: TableId, since: ChainPosition) -> int | None:
+    """Return the highest SCN of the table's changes in a batch that name no transaction; None if all are older than `since`."""
+    scn = batch.without_transaction.get(str(table))
+    return scn if scn is not None and ChainPosition(batch.resetlogs_id, scn) >= since else None
+
+
 def omission(context: Run, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]) -> HoldAt | None:
     """Return a hold if an omitted table may lack changes in a batch over `windows` that carries over from `carried`.
 
@@ -58,6 +65,8 @@ def omission(context: Run, entry: TableEntry, carried: BatchResult | None, windo
     for batch in batches_between(context, since, end):
         if is_without(batch, entry.table):
             return lost_changes(entry.table, start, f"the batch up to SCN {batch.end} was applied")
+        if (scn := without_transaction(batch, entry.table, since)) is not None:
+            return lost_change(entry.table, start, scn)
     for window in context.landing.windows.after(since):
         if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
             return lost_changes(entry.table, start, f"the window up to SCN {window.end} was landed")
@@ -79,6 +88,15 @@ def lost_changes(table: TableId, start: int, what: str) -> HoldAt:
     error = RedoLost(
         f"{what} without the table, and transactions that were open there may have changed it",
         cure=f"`redolake snapshot {table} --replace` reads the table again, once these transactions have ended",
+        table=table,
+    )
+    return HoldAt(start, error.as_dict())
+
+
+def lost_change(table: TableId, start: int, scn: int) -> HoldAt:
+    error = RedoLost(
+        f"a change at SCN {scn} names no transaction; the snapshot lacks it if it is of one that was open then",
+        cure=f"`redolake snapshot {table} --replace` reads the table again, once the transactions of that time have ended",
         table=table,
     )
     return HoldAt(start, error.as_dict())

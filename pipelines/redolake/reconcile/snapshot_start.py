@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from redolake.context import Run
 from redolake.errors import Finding, SnapshotTooEarly, Terminal
 from redolake.reconcile.ledger import proven_position
-from redolake.reconcile.omitted_tables import batches_between, is_without
+from redolake.reconcile.omitted_tables import batches_between, is_without, without_transaction
 from redolake.reconcile.table_versions import present_object_ids
 from redolake.reconcile.tables import capture_scn
 from redolake.values.dictionary_table import DictionaryTable
@@ -106,5 +106,14 @@ def check_captured(context: Run, chosen: Sequence[TableId], oldest_start: Scn) -
                 table=table,
                 transaction_start_scn=int(oldest_start),
                 batch_end_scn=batch.end,
+            )
+        changes = (without_transaction(found, table, oldest) for found in since_oldest)
+        for scn in (scn for scn in changes if scn is not None):
+            raise SnapshotTooEarly(
+                "a change of the table names no transaction, and may be of one that is still open: a snapshot would lack it",
+                cure="wait until the transactions of that time have ended, then snapshot again",
+                table=table,
+                transaction_start_scn=int(oldest_start),
+                change_scn=scn,
             )
     return oldest

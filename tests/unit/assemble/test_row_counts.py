@@ -11,13 +11,13 @@ from redolake.assemble.row_accounting import Problem, account_rows
 
 SCHEMA = (
     "table_number int, range_number int, disposition string, carried boolean, window_start bigint, scn bigint, problem string, "
-    "problem_scn bigint, commit_at timestamp_ntz"
+    "problem_scn bigint, commit_at timestamp_ntz, unattributed boolean"
 )
 
 
 def counted(spark: Any, *rows: tuple[Any, ...]) -> Any:
-    """Count rows of (table, range, disposition, carried, window, SCN, problem, its SCN, commit time)."""
-    return account_rows(spark.createDataFrame([(*row, *[None] * (9 - len(row))) for row in rows], SCHEMA))
+    """Count rows of (table, range, disposition, carried, window, SCN, problem, its SCN, commit time, unattributed)."""
+    return account_rows(spark.createDataFrame([(*row, *[None] * (10 - len(row))) for row in rows], SCHEMA))
 
 
 def test_rows_are_counted_by_table_range_disposition_and_the_window_that_landed_them(spark: Any) -> None:
@@ -99,3 +99,16 @@ def test_a_problem_of_one_window_is_not_forgotten_for_rows_without_one(spark: An
     found = counted(spark, *[(0, 0, "applied", False, n, 11, "a problem" if n == 3 else None, 30) for n in range(8)])
 
     assert found.problems == {(0, 0): Problem(30, "a problem")}
+
+
+def test_the_highest_scn_of_a_table_without_a_transaction_is_kept_whatever_becomes_of_the_row(spark: Any) -> None:
+    none = (None, None, None)
+    found = counted(
+        spark,
+        (0, 0, "held", False, 10, 15, *none, True),
+        (0, 1, "before_position", False, 20, 25, *none, True),
+        (0, 1, "applied", False, 20, 29, *none, False),
+        (1, 0, "dropped", False, 10, 12, *none, True),
+    )
+
+    assert found.without_transaction == {0: 25}

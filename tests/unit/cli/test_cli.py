@@ -15,10 +15,14 @@ from typer.testing import CliRunner
 from redolake import __version__
 from redolake.apply.verify.comparison import Difference
 from redolake.cli import app, output
+from redolake.cli.setup import edit_text
+from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
 from redolake.reconcile.dropped_transactions import DropReport
 from redolake.reconcile.redo_loss import ErrorReport
 from redolake.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from redolake.steps.checks.doctor_report import FindingGroup
+from redolake.steps.plan_edit import EditPlan, TableEdit
 from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
 from redolake.steps.ranges.dry_run import BackfillPlan
 from redolake.steps.ranges.range_ends import RangeEnd
@@ -420,3 +424,17 @@ def test_rows_that_are_read_are_counted_up_to_those_of_the_last_time_and_the_bar
 
     assert counts(None) == [(400, None), (800, None), (1200, None), (1200, 1200)]
     assert counts(1000) == [(400, 1000), (800, 1000), (1200, None), (1200, 1200)], "there may be more by now"
+
+
+def test_findings_and_edits_name_the_pipeline_in_their_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is another text on the terminal, and whoever has several pipelines copies from all of them."""
+    monkeypatch.setattr(output.given, "options", ("-p shop", "-c my.yml"))
+    cure = "run `redolake verify SHOP.T`, or `redolake validate --spark`"
+    for text in (
+        output.findings_text([Finding("SHOP.T", "is wrong", cure)]),
+        output.groups_text([FindingGroup("error", "is wrong", cure, ("SHOP.T",), 1)]),
+        edit_text(EditPlan("shop", (TableEdit("SHOP.T", "held", "is wrong", cure),), ())),
+    ):
+        with output.console.capture() as shown:
+            output.console.print(text, soft_wrap=True)
+        assert "`redolake verify SHOP.T -p shop -c my.yml`, or `redolake validate --spark -c my.yml`" in shown.get()

@@ -54,6 +54,7 @@ DATA = {
     ("declared gap", ("tables",)),
     ("batch result", ("parked", 0, "tables")),
     ("batch result", ("tables", 0, "ddl")),
+    ("batch result", ("without_transaction",)),
     ("snapshot result", ("tables", 0, "nulled")),
     ("table proof", ("nulled",)),
     ("first position", ("parameters",)),

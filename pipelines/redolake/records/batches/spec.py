@@ -136,6 +136,9 @@ class TableTask:
     reshaped: TableVersion | None = None  # the version that they lead to
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
+    open_since: int | None = (
+        None  # where the oldest transaction began that was open at the table's load, if it goes on from there
+    )
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     history: str | None = None  # the folder of its history, if it has one
     history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`
@@ -215,7 +218,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 14
+    FORMAT: ClassVar[int] = 15
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

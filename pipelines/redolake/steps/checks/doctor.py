@@ -298,12 +298,13 @@ def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: Configu
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
-    """Check that the redo needed next is available: same database, known incarnation, every archived log."""
+    """Check that the redo needed next is available: same database, known incarnation, every archived log. That a log is there
+    and cannot be read, a run has found: no log is read here."""
     if probed.redo is None:
         return []
     try:
         with open_to_read(pipeline) as context:
-            position = context.ledger.position()
+            position, loss = context.ledger.position(), context.ledger.loss()
             landed_position(context)
             # A PDB that is closed shows no facts; another finding says so.
             was_read = pipeline.source.container is None or probed.container_facts is not None
@@ -319,9 +320,9 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     if changed is not None:
         container = pipeline.source.container
         return [Finding(f"container {container}" if container else "database", changed.what, changed.cure)]
+    where = "" if position is None else f"{pipeline.name} at SCN {position.scn}"
+    met = [] if loss is None or loss.step != "mine" else [Finding(where, loss.error["what"], loss.error["cure"])]
     if pipeline.source.is_stream:  # it has read the logs that Oracle may have deleted since
-        return stream_findings(pipeline, position, probed.redo)
+        return [*met, *stream_findings(pipeline, position, probed.redo)]
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)
-    if not isinstance(found, Lost) or position is None:
-        return []
-    return [Finding(f"{pipeline.name} at SCN {position.scn}", found.error.what, found.error.cure)]
+    return [Finding(where, found.error.what, found.error.cure)] if isinstance(found, Lost) else met

@@ -271,7 +271,7 @@ def replay(
     first = min(base.complete_to for base in bases.values()) + 1
     scns = ScnRange(Scn(first), Scn(at.scn + 1))
     entries = [
-        as_of_then(entry, base.complete_to, base.resetlogs_id)
+        as_of_then(entry, base.complete_to, base.resetlogs_id, snapshot_at(context, table, base.complete_to))
         for table, base in bases.items()
         if (entry := context.ledger.table(table)) is not None
     ]
@@ -290,6 +290,11 @@ def replay(
     for task in spec.tables:
         check_stops(task, windows[-1], bases[task.table].complete_to, at)
     return there.aim(context, spec, scns)
+
+
+def snapshot_at(context: Run, table: TableId, scn: int) -> int | None:
+    """Return the SCN if the table's contents of then are those of a snapshot: it lacks what was open at it."""
+    return None if context.landing.snapshots.redo_needed_from(table, scn) is None else scn
 
 
 def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: ChainPosition) -> None:
