@@ -42,7 +42,7 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
 
         with airflow_failures():
             self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
-            self.conf = spark_conf(self.pipeline.spark.conf)
+            self.conf = spark_conf(self.pipeline.spark.settings)
             if WORKERS_PYTHON in self.conf:  # which would be the driver's too, and a path below an executor's folder
                 self.conf.setdefault(DRIVERS_PYTHON, sys.executable)
             # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
@@ -85,7 +85,7 @@ def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:
 def connect_session(pipeline: Pipeline) -> Any:
     from redolake.apply.spark.start import start_session
 
-    return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+    return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.settings)
 
 
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:

@@ -61,6 +61,11 @@ class ApplyContext:
         self._move(table, "before_position", "applied", work.changes)
         self.note_work(table, work)
 
+    def forget_work(self, table: TableId) -> None:
+        """Take back what was noted of a table, which is applied again."""
+        for one in [one for one in list(self.moved) if one[0] == table]:
+            del self.moved[one]
+
     def _move(self, table: TableId, counted_as: str, term: str, windows: Windows) -> None:
         for window, rows in windows.items():
             self.moved[table, counted_as, term, window] += rows

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,6 +31,7 @@ from redolake.values.scn import ScnRange
 
 # From here on a second look at a few columns of the landed files costs less than to keep all of them.
 MANY_CHANGES = 100_000
+KEEP = partial(DataFrame.localCheckpoint, eager=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def assemble_batch(
     container: str | None,
     dropped: Sequence[DroppedXid] = (),
     doubtful_scn: int | None = None,
+    keep: Callable[[DataFrame], DataFrame] = KEEP,
 ) -> AssembledBatch:
     """Assemble the transactions that end in `scns`.
 
@@ -92,8 +95,8 @@ def assemble_batch(
     is_cheap = not (counts.undo_rows or counts.parallel_rows or counts.unknown_xids or dropped)
     if is_cheap and counts.changes >= MANY_CHANGES and all(valueless(t.delivery) == "none" for t in captured):
         accounting = account_rows(changes)
-        changes = changes if accounting.readers == 1 else changes.localCheckpoint(eager=False)
+        changes = changes if accounting.readers == 1 else keep(changes)
     else:
-        changes = changes.localCheckpoint(eager=False)
+        changes = keep(changes)
         accounting = account_rows(changes)
     return AssembledBatch(rows, changes, counts, accounting, count_dropped(changes, xid_uses, captured))

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from redolake.config.values import Settings
-from redolake.host.spark_settings import AS_WRITTEN, EXACT, default_property
+from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, EXACT, KEPT, default_property
 from redolake.values.target_options import why_refused
 
 
@@ -22,6 +22,11 @@ class SparkSettings(Settings):
         repr=False,
         description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}, nor what would change values",
     )
+    kept: Literal["local", "replicated", "checkpoint"] | None = Field(
+        None,
+        description="where rows are kept between the steps of a batch: each on one executor, each on two, or in files of "
+        f"`{CHECKPOINTS}`; by default `replicated` where Spark allocates or decommissions executors, else `local`",
+    )
     parallel_tables: int = Field(
         2,
         ge=1,
@@ -29,9 +34,16 @@ class SparkSettings(Settings):
         description="tables of a batch that are merged side by side; more of them help where the driver has more cores",
     )
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """What Spark gets: `conf`, and where rows are kept."""
+        return self.conf if self.kept is None else {**self.conf, KEPT: self.kept}
+
     @field_validator("conf")
     @classmethod
     def names_are_read_as_written(cls, value: dict[str, str]) -> dict[str, str]:
+        if KEPT in value:
+            raise ValueError(f"`kept` says it, and {KEPT} does not")
         for name in AS_WRITTEN.keys() & value.keys():
             if value[name].strip().lower() != AS_WRITTEN[name]:
                 raise ValueError(

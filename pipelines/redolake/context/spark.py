@@ -21,9 +21,9 @@ def open_spark(pipeline: Pipeline) -> Any:
     from redolake.apply.spark.start import start_session
 
     if pipeline.spark.mode == "connect":
-        return start_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
+        return start_session("connect", remote_of(pipeline), pipeline.spark.settings)
     places = (pipeline.landing, pipeline.lake)
-    return start_session("local", pipeline.spark.master, dict(pipeline.spark.conf), places)
+    return start_session("local", pipeline.spark.master, pipeline.spark.settings, places)
 
 
 def stop_session(session: Any) -> None:

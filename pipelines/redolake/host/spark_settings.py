@@ -5,6 +5,9 @@ from __future__ import annotations
 # Which Python executors start their workers with. pyspark itself reads this setting in spark-submit only.
 WORKERS_PYTHON, DRIVERS_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 
+# Where the rows of a batch are kept between its steps, and the folder of Spark's reliable checkpoints.
+KEPT, CHECKPOINTS = "spark.redolake.kept", "spark.checkpoint.dir"
+
 # By these Spark reads names and texts in statements as they are written. With the first one on, a column named "${env:SECRET}",
 # or such a DEFAULT, would read the environment of Spark's driver; the second one changes what ends a text.
 AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escapedStringLiterals": "false"}

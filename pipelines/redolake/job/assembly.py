@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from pyspark.sql import SparkSession
+from functools import partial
 
 from redolake.apply.commit_ranges import ddl_scns, stop_scn
+from redolake.apply.context import ApplyContext
 from redolake.assemble.assembled import AssembledBatch, assemble_batch
 from redolake.assemble.attribution import CapturedTable
 from redolake.assemble.parked import find_resting, with_resting
@@ -35,11 +35,12 @@ class Assembly:
         return sum(balance.landed + balance.carried_in for balance in self.balances)
 
 
-def assemble(spark: SparkSession, scns: ScnRange, redo: Redo, captured: Sequence[CapturedTable]) -> Assembly:
+def assemble(context: ApplyContext, redo: Redo, captured: Sequence[CapturedTable]) -> Assembly:
+    spark, scns, keep = context.spark, context.scns, partial(context.kept.keep, None)
     rests = [] if redo.dropped else find_resting(spark, redo.windows, redo.parked, captured)
     carry_in = (*redo.carry_in, *(file for one in redo.parked if one not in rests for file in one.files))
     check_carried(redo, carry_in)
-    read = assemble_batch(spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn)
+    read = assemble_batch(spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn, keep)
     batch = with_resting(read, rests, captured)
     return Assembly(read, batch, rests, check_accounts(redo, batch, captured))
 
@@ -54,7 +55,7 @@ def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRan
         rows_have_rowids=all(version.organization != "index" for version in course.versions),
         position=position,
         stop_scn=stop_scn(task, scns),
-        open_since=task.open_since,
+        open_since=task.destination.open_since,
         ddl_scns=ddl_scns(task, scns, position),
         no_large_objects=leaves_out_objects(course),
         plain_columns=plain_columns(course),

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from redolake.apply.create import create_shadow
 from redolake.apply.lake_tables import open_table
-from redolake.apply.spark.kept import let_go
+from redolake.apply.spark.kept import KeptRows
 from redolake.apply.spark.session import plan_for_few_rows
 from redolake.apply.target import Target
 from redolake.assemble.transactions import BEFORE_POSITION
@@ -31,9 +31,8 @@ from redolake.job.translation import translation
 from redolake.land.files import Files
 from redolake.records.batches.carry import join_transactions
 from redolake.records.batches.manifest import BatchResult, TableResult
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.codec import decode, to_file
-from redolake.values.quarantine import QuarantineRule
 from redolake.values.table import TableId
 
 log = logging.getLogger(__name__)
@@ -73,7 +72,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     redo = spec.redo
     has_few_rows = redo.rows is not None and redo.rows <= MOST_ROWS
     with plan_for_few_rows(spark) if has_few_rows else nullcontext():
-        assembly = assemble(spark, spec.scns, redo, captured)
+        assembly = assemble(context, redo, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
         log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(redo.windows), assemble_seconds)
         report(f"{assembly.rows} change rows assembled")
@@ -85,7 +84,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         results |= tables.apply(small, done=len(results))
     results |= tables.apply([number for number in sound if number not in small], done=len(results))
     apply_seconds = round(time.monotonic() - applying, 3)
-    let_go(assembly.read.changes)
+    context.kept.let_go(None)
     done = tuple(results[number] for number in range(len(targets)))
     result = batch_result(spec, assembly, done, carried, context.moved)
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
@@ -103,8 +102,9 @@ def damage_of_log(table: Target) -> LakeDamaged | None:
 def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
     check_redo(spec.redo)
-    assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
-    let_go(assembly.read.changes)
+    context = apply_context(spark, spec, report, may_commit)
+    assembly, tables = write_changes(context, spec)
+    context.kept.let_go(None)
     return batch_result(spec, assembly, tables, CarriedOver(), Counter())
 
 
@@ -113,13 +113,14 @@ def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_comm
     usable = partial(check_usable, spec.lake)
     return ApplyContext(
         spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.redo.windows, usable, spec.origin,
-        lease=spec.lease, has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
+        KeptRows.of_session(spark), lease=spec.lease,
+        has_neighbours=spec.lake is not None and has_neighbours(spec.lake.lake, spec.lake.mark),
     )  # fmt: skip
 
 
 def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
     """Return the table of each task. A shadow table is created first."""
-    targets = [open_table(context.spark, task.target, task.app_id) for task in spec.tables]
+    targets = [open_table(context.spark, task.destination.target, task.destination.app_id) for task in spec.tables]
     for target, task in zip(targets, spec.tables, strict=True):
         create_shadow(context, target, task)
     return targets
@@ -127,16 +128,18 @@ def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
 
 def with_quarantines(spec: BatchSpec) -> BatchSpec:
     """Return the spec with the quarantines that something may go to, or is in: one listing says which are there."""
-    rules = [task.quarantine for task in spec.tables if task.quarantine is not None]
+    rules = [rule for task in spec.tables if (rule := task.destination.quarantine) is not None]
     if not rules:
         return spec
     folder = rules[0].path.rpartition("/")[0]
     there = {f"{folder}/{name}" for name in LakeFiles(folder).names("")}
 
-    def rule_of(rule: QuarantineRule | None) -> QuarantineRule | None:
-        return rule if rule is not None and (rule.path in there or (rule.classes and rule.may_write)) else None
+    def with_own(task: TableTask) -> TableTask:
+        rule = task.destination.quarantine
+        has_one = rule is not None and (rule.path in there or (rule.classes and rule.may_write))
+        return task if has_one else replace(task, destination=replace(task.destination, quarantine=None))
 
-    return replace(spec, tables=tuple(replace(task, quarantine=rule_of(task.quarantine)) for task in spec.tables))
+    return replace(spec, tables=tuple(map(with_own, spec.tables)))
 
 
 def batch_result(

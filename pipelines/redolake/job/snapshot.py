@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from redolake.apply.added_columns import add_columns
 from redolake.apply.context import MayCommit, Report, allow, silent
 from redolake.apply.snapshot import load_snapshot
-from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.failures import check_session, try_twice
 from redolake.apply.spark.holds import errors_of_table, held_error
 from redolake.apply.spark.session import read_as_written
 from redolake.errors import OF_ALL_TABLES, RedolakeError
@@ -32,7 +33,7 @@ def run_snapshot(
     tables = []
     for task in spec.tables:
         may_commit()
-        loaded = load_or_hold(spark, spec, task, may_commit)
+        loaded = try_twice(partial(load_or_hold, spark, spec, task, may_commit))
         log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, task.scn)
         tables.append(loaded)
         line = f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded"
@@ -55,7 +56,9 @@ def run_filling(spark: SparkSession, spec: SnapshotSpec, may_commit: MayCommit =
     return loaded
 
 
-def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, may_commit: MayCommit) -> SnapshotLoaded:
+def load_or_hold(
+    spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, may_commit: MayCommit, is_last: bool
+) -> SnapshotLoaded:
     try:
         check_files(dict.fromkeys(task.files, snapshot_again(task.table)), spec.digests)
         return load_snapshot(spark, spec, task, TRANSLATION, may_commit)
@@ -65,7 +68,7 @@ def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, ma
         check_usable(spec.lake)
         return SnapshotLoaded(task.table, "held", False, error=error.as_dict())
     except Exception as surprise:
-        check_session(spark, surprise)
+        check_session(spark, surprise, is_last=is_last)
         check_usable(spec.lake)
         return SnapshotLoaded(
             task.table, "held", False, error=held_error(task.table, task.target, surprise, task.version.mapping)

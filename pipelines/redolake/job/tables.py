@@ -16,7 +16,8 @@ from redolake.apply.delivery.prepared import CommittedChanges
 from redolake.apply.epochs import state_of
 from redolake.apply.lake_tables import open_history
 from redolake.apply.small_tables import Prepared, SmallTables, small_table
-from redolake.apply.table import apply_table
+from redolake.apply.spark.failures import try_twice
+from redolake.apply.table import apply_table, check_position
 from redolake.apply.target import Target
 from redolake.assemble.transactions import APPLIED
 from redolake.errors import LakeDamaged
@@ -37,7 +38,7 @@ def is_small(table: Target, task: TableTask, balance: RowAccount) -> bool:
     Rows that were read again may be many, even if the redo has few changes."""
     if task.course.whole or not is_in_redo(task.course.deliveries):
         return False
-    happens = balance.applied or task.course.ddl or task.reshape
+    happens = balance.applied or task.course.ddl or task.destination.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
@@ -95,17 +96,27 @@ class BatchTables:
         )
 
     def _apply_one(self, number: int, prepared: Prepared | None) -> TableResult:
-        context, task, started = self.context, self.spec.tables[number], time.monotonic()
-        changes, balance = partial(self._changes, number), self.assembly.balances[number]
-        history = None if task.history is None else open_history(context.spark, task.history, task.app_id)
-        result = apply_table(context, self.targets[number], task, changes, balance, prepared, history)
+        context, task, target, started = self.context, self.spec.tables[number], self.targets[number], time.monotonic()
+        changes, balance, counted_from = partial(self._changes, number), self.assembly.balances[number], target.position
+        there = task.destination
+
+        def apply_once(is_last: bool) -> TableResult:
+            if is_last:
+                target.refresh()
+                check_position(target, task, counted_from)  # what was committed is counted by the next attempt
+                context.forget_work(task.table)
+            history = None if there.history is None else open_history(context.spark, there.history, there.app_id)
+            ready = None if is_last else prepared
+            result = apply_table(context, target, task, changes, balance, ready, history, is_last=is_last)
+            if history is not None:
+                with suppress(LakeDamaged):  # it holds the table
+                    result = replace(result, history=state_of(history.log))
+            return result
+
+        result = try_twice(apply_once)
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
-        seconds = round(before + time.monotonic() - started, 3)
-        result = replace(result, seconds=seconds)
-        if history is not None:
-            with suppress(LakeDamaged):  # it holds the table
-                result = replace(result, history=state_of(history.log))
+        result = replace(result, seconds=round(before + time.monotonic() - started, 3))
         rows, reached = result.short_text, result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result

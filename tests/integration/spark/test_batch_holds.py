@@ -6,15 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
+from redolake.apply import snapshot, table
 from redolake.apply.delta.log import read_log
 from redolake.job.batch import run_batch
+from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.manifest import RowAccount
 from redolake.records.batches.spec import HoldAt
+from redolake.records.loads import SnapshotLoaded
 from redolake.values.table import TableId
+from redolake.values.terms import RowCounts
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
-from tests.integration.spark.specs import batch_spec, contents, created, loaded, task
+from tests.integration.spark.specs import batch_spec, contents, created, loaded, snapshot_spec, task
 from tests.references.delta_table import position_of
 
 pytestmark = pytest.mark.spark
@@ -65,7 +70,7 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
     assert contents(fine) == {2: "b"}
-    log = read_log(fine.target)  # of an older release: it says whose it is since its first change
+    log = read_log(fine.destination.target)  # of an older release: it says whose it is since its first change
     assert log is not None
     assert (log.properties()["redolake.pipeline"], log.properties()["redolake.table"]) == ("p", "SHOP.T")
     (window,) = result.windows
@@ -97,11 +102,11 @@ def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> 
     loaded(spark, tmp_path, mine, rows=[{"ID": 9, "V": "first"}])
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
-    spark.sql(f"OPTIMIZE delta.`{mine.target}`").collect()  # moves the rows of both files to one
+    spark.sql(f"OPTIMIZE delta.`{mine.destination.target}`").collect()  # moves the rows of both files to one
     next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
     assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
-    spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
-    assert position_of(mine.target, mine.app_id) == 199
+    spark.sql(f"RESTORE TABLE delta.`{mine.destination.target}` TO VERSION AS OF 0").collect()
+    assert position_of(mine.destination.target, mine.destination.app_id) == 199
 
     later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
     result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]
@@ -118,3 +123,56 @@ def test_a_table_without_contents_is_held(spark, tmp_path: Path) -> None:
 
     assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
     assert "missing" in result.tables[0].error["what"]
+
+
+class Unexplained(PySparkException):
+    """A failure of which nothing says whose fault it is."""
+
+
+Unexplained.__module__ = PySparkException.__module__
+MISTAKE = "org.apache.spark.SparkException: [INTERNAL_ERROR] The Spark SQL phase planning failed. SQLSTATE: XX000"
+
+
+@pytest.mark.parametrize(("fails", "error"), [(1, None), (2, "Unexplained")])
+def test_what_nothing_explains_is_tried_again_before_it_holds(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int, error: str | None
+) -> None:
+    mine, merge, tries = task(tmp_path), table.merge_net_change, []
+
+    def merge_or_fail(*given: object) -> RowCounts:
+        tries.append(given)
+        if len(tries) <= fails:
+            raise Unexplained(MISTAKE)
+        return merge(*given)
+
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"), "R1")))
+    monkeypatch.setattr(table, "merge_net_change", merge_or_fail)
+
+    result = run_batch(spark, batch_spec(tmp_path, [window], [mine]))
+
+    (done,) = result.tables
+    assert (done.state, done.balance.difference) == ("applied" if error is None else "held", 0)
+    assert (done.error or {}).get("code") == error
+    assert contents(mine) == {1: "b" if error is None else "a"}
+    assert len(tries) == 2
+    if error is None:
+        assert result.accounts[result.windows[0]] == RowAccount(landed=1, applied=1)
+
+
+def test_a_load_that_nothing_explains_is_tried_again(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, load_once, tries = task(tmp_path), snapshot.load_once, []
+
+    def load_or_fail(*given: object) -> SnapshotLoaded:
+        tries.append(given)
+        if len(tries) == 1:
+            raise Unexplained(MISTAKE)
+        return load_once(*given)
+
+    monkeypatch.setattr(snapshot, "load_once", load_or_fail)
+
+    (load,) = run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, [{"ID": 1, "V": "a"}])).tables
+
+    assert load.error is None
+    assert contents(mine) == {1: "a"}
+    assert len(tries) == 2

@@ -107,7 +107,7 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     rows = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     for mine in tasks:
         loaded = snapshot_spec(tmp_path, mine, 5, rows)
-        run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], options=mine.options),)))
+        run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], options=mine.destination.options),)))
     answers = {"new": read(spark, tasks)}
     changes = committed(0, 20, (1, insert(9, "new"), "R9"), (3, update(2, "v2", "changed"), "R2"), (2, delete(3, "v3"), "R3"))
     run(spark, tmp_path, tasks, 10, changes)
@@ -117,7 +117,7 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     run(spark, tmp_path, tasks, 100, committed(30, 150, (1, dated, "R10")))
     answers["evolved"] = read(spark, tasks)
 
-    assert [len(by_spark(spark, mine.target)) for mine in tasks] == [9, 9]
+    assert [len(by_spark(spark, mine.destination.target)) for mine in tasks] == [9, 9]
     of_any = {f"{reader} {when}": found[1][reader] for when, found in answers.items() for reader in READERS}
     assert {key: said for key, said in of_any.items() if said != "yes"} == {}
     found = [[reader, *(answers[when][0][reader][:3].strip(":") for when in answers), "yes"] for reader in READERS]
@@ -230,6 +230,6 @@ def read(spark: Any, tasks: list[TableTask]) -> list[dict[str, str]]:
     """Return, for each table, each reader's answer."""
     found = []
     for mine in tasks:
-        expected = by_spark(spark, mine.target)
-        found.append({name: answer(reader, mine.target, expected) for name, reader in READERS.items()})
+        expected = by_spark(spark, mine.destination.target)
+        found.append({name: answer(reader, mine.destination.target, expected) for name, reader in READERS.items()})
     return found

@@ -381,6 +381,15 @@ def test_settings_of_spark_that_would_change_values_or_tables_are_refused(name: 
         SparkSettings(conf={name: value})
 
 
+def test_where_rows_are_kept_is_a_setting_of_spark() -> None:
+    assert SparkSettings(conf={"a": "b"}).settings == {"a": "b"}
+    assert SparkSettings(conf={"a": "b"}, kept="replicated").settings == {"a": "b", "spark.redolake.kept": "replicated"}
+    with pytest.raises(ValidationError, match="`kept` says it"):
+        SparkSettings(conf={"spark.redolake.kept": "local"})
+    with pytest.raises(ValidationError):
+        SparkSettings(kept="somewhere")
+
+
 def test_other_settings_of_spark_are_passed_on() -> None:
     given = {
         "spark.sql.timestampType": "timestamp_ltz",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -13,6 +15,7 @@ from redolake.apply.spark.troubles import check_trouble
 from redolake.errors import (
     ConfigurationError,
     Finding,
+    RedolakeError,
     SparkLost,
     Transient,
     VersionRemoved,
@@ -33,11 +36,30 @@ NO_PACKAGE = ("ModuleNotFoundError", "ImportError", "PySparkImportError")
 OTHER_PACKAGE = "Can't get attribute"  # of pickle, for a function that the worker's version of the package does not have
 NO_PYTHON = "Cannot run program"
 NO_ROOM = tuple(os.strerror(number) for number in (errno.ENOMEM, errno.EAGAIN))
+# Classes of SQLSTATE that say what is wrong with values, a statement, users' code or files.
+OF_TABLES = (
+    "02", "07", "0A", "21", "22", "23", "24", "2B", "38", "39", "3F", "42", "46", "51", "54", "55", "56038", "HV", "KD", "P0",
+)  # fmt: skip
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
-def check_session(spark: SparkSession, surprise: Exception) -> None:
+def try_twice(step: Callable[[bool], T]) -> T:
+    """Return what the step returns; a failure that nothing explains is tried once more. The step gets whether it is the last
+    time, for `check_session`."""
+    try:
+        return step(False)
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        log.info("tried once more: %s", failure_text(surprise))
+        return step(True)
+
+
+def check_session(spark: SparkSession, surprise: Exception, *, is_last: bool = True) -> None:
     """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, the
-    session, or a loss within Spark."""
+    session, or a loss within Spark. Raise the failure itself when nothing explains it, and it can be tried again."""
     thrown = chain_of(surprise)
     check_workers(surprise, thrown)
     check_trouble(surprise, thrown, needs_session=False)
@@ -46,6 +68,14 @@ def check_session(spark: SparkSession, surprise: Exception) -> None:
     check_answers(spark, surprise)
     check_trouble(surprise, thrown, needs_session=True)
     check_cluster(surprise, thrown)
+    if not is_last and is_unexplained(thrown):
+        raise surprise
+
+
+def is_unexplained(thrown: Sequence[Thrown]) -> bool:
+    """Return whether the innermost exception has a condition, and none of values, statements, files or Delta."""
+    condition = thrown[-1].condition if thrown else None
+    return condition is not None and not condition.startswith("DELTA_") and not thrown[-1].state.startswith(OF_TABLES)
 
 
 def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:

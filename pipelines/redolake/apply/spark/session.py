@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.connect_token import TOKEN
 from redolake.host.runtime import prepare_this_process, spark_jars
-from redolake.host.spark_settings import AS_WRITTEN, FIXED, WORKERS_PYTHON, default_property
+from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, FIXED, KEPT, WORKERS_PYTHON, default_property
 from redolake.values.target_options import why_refused
 
 DELTA = {
@@ -30,7 +30,7 @@ DELTA = {
 SESSION = {
     # `verify` reads the version of its SCN, however old. It reports files that VACUUM has removed.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-    "spark.databricks.delta.merge.materializeSource": "none",  # the executors keep the net change already
+    "spark.databricks.delta.merge.materializeSource": "none",  # the net change is kept already
     # Spark formats every query's plan for the UI, also without a UI; the simple format costs least.
     "spark.sql.ui.explainMode": "simple",
     # Spark infers further filters for each pair of columns: 340 of 400 s of planning for 1,000 columns, for nothing.
@@ -41,6 +41,8 @@ SESSION = {
 # As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
 SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
 FEWEST_TASKS = 2
+# By these executors come and go while a batch runs, and what one of them alone has kept goes with it.
+COME_AND_GO = ("spark.dynamicAllocation.enabled", "spark.decommission.enabled")
 CONNECTED = "SPARK_CONNECT_MODE_ENABLED"
 SPLITS = re.compile(r"\bsplits=(?:Some\()?(\d+)")
 # One changed bit in a page of a Parquet file may decode to another value without an error. Settings of a session are Hadoop's
@@ -62,6 +64,7 @@ SERVER = {
     "spark.ui.showConsoleProgress": "false",
     # Otherwise pyspark notes the caller of every column function, with several more calls to Java for each.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
     "spark.python.daemon.module": "redolake.job.python_daemon",
     # The tables of a pipeline have more compiled plans than the 100 that Spark keeps.
     "spark.sql.codegen.cache.maxEntries": "2000",
@@ -143,10 +146,11 @@ def open_session(
 
 
 def prepare(session: SparkSession) -> SparkSession:
-    """Return the session with the settings that are no one's choice, and with tasks for its cores."""
+    """Return the session with the settings that are no one's choice, tasks for its cores, and a place for what it keeps."""
     chosen = session.conf.getAll  # what was set, without Spark's defaults; a server is asked once
     fix(session, chosen)
     follow_cores(session, chosen)
+    choose_kept(session, chosen)
     return session
 
 
@@ -157,6 +161,18 @@ def follow_cores(session: SparkSession, chosen: Collection[str]) -> None:
         tasks = str(max(FEWEST_TASKS, cores(session)))
         for name in free:
             session.conf.set(name, tasks)
+
+
+def choose_kept(session: SparkSession, chosen: Mapping[str, str]) -> None:
+    """Let the session keep rows where pipelines.yml says, else on two executors where they come and go. `chosen` is what was
+    set for it. Raise ConfigurationError for a checkpoint without a folder."""
+    where, is_cluster = chosen.get(KEPT), not chosen.get("spark.master", "local").startswith("local")
+    if where is None and is_cluster and any(chosen.get(name, "").lower() == "true" for name in COME_AND_GO):
+        session.conf.set(KEPT, "replicated")
+    if where == "checkpoint" and not chosen.get(CHECKPOINTS):
+        what = f"`kept: checkpoint` needs a folder, and Spark has no {CHECKPOINTS}"
+        cure = f"set {CHECKPOINTS} where Spark is started, to a folder that all its hosts share; or `kept: replicated`"
+        raise ConfigurationError([Finding("spark.kept", what, cure)])
 
 
 def cores(session: SparkSession) -> int:
@@ -313,5 +329,5 @@ def is_connect(spark: SparkSession) -> bool:
 
 def _runtime(conf: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that a running server accepts from a client; memory, jars and catalogs are its own."""
-    settable = ("spark.sql.", "spark.databricks.")
+    settable = ("spark.sql.", "spark.databricks.", KEPT)
     return {k: v for k, v in conf.items() if k.startswith(settable) and not k.startswith(tuple(DELTA))}

@@ -5,10 +5,17 @@ Messages are shown of classes that the file system raises and of the analysis of
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pyspark
 
 # Classes whose message is the file system's or the operating system's, and no value of a row.
 OF_FILES = frozenset(
@@ -52,6 +59,24 @@ class Thrown:
         """The condition that Spark or Delta names at the beginning of the message."""
         found = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", self.message)
         return None if found is None else found[1]
+
+    @property
+    def state(self) -> str:
+        """The SQLSTATE of its condition; empty for one that this Spark does not have, and for a wrapper."""
+        condition = self.condition or ""
+        return "" if condition.startswith(WRAPPERS) else states().get(condition.partition(".")[0], "")
+
+
+@cache
+def states() -> Mapping[str, str]:
+    """Return the SQLSTATE of each condition, as Spark's own file has it: a message may contain a value that looks like one."""
+    folders = (Path(pyspark.__file__).parent, Path(os.environ.get("SPARK_HOME", "")))
+    jars = [jar for folder in folders for jar in (folder / "jars").glob("spark-common-utils_*.jar")]
+    if not jars:
+        return {}  # of a client alone
+    with zipfile.ZipFile(jars[0]) as opened:
+        conditions = json.loads(opened.read("error/error-conditions.json"))
+    return {name: one.get("sqlState", "") for name, one in conditions.items()}
 
 
 def failure_text(surprise: BaseException) -> str:

@@ -29,8 +29,8 @@ AGAIN = "run again: no commit is incomplete, no table is held"
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """What is not about one table: `error` is raised for it. `numbers` are those of the operating system, `names` those of
-    exceptions, `words` what a file system's messages say. `conditions` of Spark and Delta, and messages of Spark without one,
-    begin as given."""
+    exceptions, `words` what a file system's messages say. `conditions` of Spark and Delta, their SQLSTATEs, and messages of
+    Spark without one, begin as given."""
 
     error: type[RedolakeError]
     what: str
@@ -38,6 +38,7 @@ class Trouble:
     numbers: Sequence[int] = ()
     names: Sequence[str] = ()
     conditions: Sequence[str] = ()
+    states: Sequence[str] = ()
     words: Sequence[str] = ()
     beginnings: Sequence[str] = ()
     needs_session: bool = False  # a session that has ended looks the same, so that is tried first
@@ -46,7 +47,7 @@ class Trouble:
         if one.message.startswith(OF_ONE_VALUE):
             return False
         if one.condition is not None:
-            return one.condition.startswith(tuple(self.conditions))
+            return one.condition.startswith(tuple(self.conditions)) or one.state.startswith(tuple(self.states))
         said = (*self.words, *map(os.strerror, self.numbers))
         of_files = one.name in OF_FILES and any(words in one.message for words in said)
         begins = one.name == "SparkException" and one.message.removeprefix(ABORTED).startswith(tuple(self.beginnings))
@@ -70,7 +71,8 @@ TROUBLES: tuple[Trouble, ...] = (
         "`spark.parallel_tables`",
         numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
         names=("OutOfMemoryError", "SparkOutOfMemoryError", "MemoryError", "ArrowMemoryError", "OutOfMemoryException"),
-        conditions=("UNABLE_TO_ACQUIRE_MEMORY", "INTERNAL_ERROR_MEMORY"),
+        conditions=("UNABLE_TO_ACQUIRE_MEMORY", "INTERNAL_ERROR_MEMORY", "KRYO_BUFFER_OVERFLOW"),
+        states=("53", "82", "F0"),
         beginnings=(
             "Total size of serialized results", "Could not execute broadcast", "Cannot broadcast the table",
             "Not enough memory", "Kryo serialization failed: Buffer overflow", "Serialized task",
@@ -99,6 +101,7 @@ TROUBLES: tuple[Trouble, ...] = (
             "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "INTERNAL_ERROR_BROADCAST", "INTERNAL_ERROR_EXECUTOR",
             "INTERNAL_ERROR_NETWORK", "INTERNAL_ERROR_SHUFFLE", "INTERNAL_ERROR_STORAGE",
         ),
+        states=("08", "40", "57", "58", "HY008", "XXKDA", "XXSC0"),
         beginnings=("Python worker exited", "Python worker failed to connect back", "EOF reached before Python server"),
     ),
     Trouble(

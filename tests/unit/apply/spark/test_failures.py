@@ -12,9 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
 from redolake.apply.schema import parse_type
-from redolake.apply.spark.failures import check_session
+from redolake.apply.spark.failures import check_session, try_twice
 from redolake.apply.spark.holds import unforeseen_error, without_row
-from redolake.apply.spark.thrown import failure_text
+from redolake.apply.spark.thrown import WRAPPERS, failure_text, states
 from redolake.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
@@ -194,6 +194,50 @@ TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
         Failed(f"{SPARK}: Job aborted due to stage failure: Max number of executor failures (4) reached"),
         SparkLost,
     ),
+    "rows of a shuffle whose executor is gone": (
+        Failed(f"{TASK}org.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location for shuffle 3{STACK}"),
+        SparkLost,
+    ),
+    "a decommissioned executor": (
+        Failed(f"{TASK}ExecutorLostFailure (executor 0 exited unrelated to the running tasks) Reason: Executor decommission"),
+        SparkLost,
+    ),
+    "a context that was shut down": (
+        Failed(f"{SPARK}: [SPARK_JOB_CANCELLED] Job 3 cancelled because SparkContext was shut down SQLSTATE: XXKDA{STACK}"),
+        SparkLost,
+    ),
+    "a context that was shut down, as older Sparks say it": (
+        Failed(f"{SPARK}: Job 3 cancelled because SparkContext was shut down{STACK}"),
+        SparkLost,
+    ),
+    "an application that the master has removed": (
+        Failed(f"{SPARK}: Job aborted due to stage failure: Master removed our application: FAILED{STACK}"),
+        SparkLost,
+    ),
+    "workers with another Python": (
+        Failed(
+            f"{PYTHON}pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has "
+            "different version: 3.12 than that in driver: 3.11"
+        ),
+        ConfigurationError,
+    ),
+    "a cancelled operation": (Failed(f"{SPARK}: [OPERATION_CANCELED] Operation has been canceled. SQLSTATE: HY008"), SparkLost),
+    "a file that cannot be renamed": (
+        Failed(f"{TASK}{SPARK}: [FAILED_RENAME_TEMP_FILE] Failed to rename temp file x to y as rename returned false"),
+        SparkLost,
+    ),
+    "no memory for a sort": (
+        Failed(f"{TASK}{SPARK}: [SPILL_OUT_OF_MEMORY] Error while calling spill() on x : y SQLSTATE: 82003"),
+        SparkExhausted,
+    ),
+    "no memory to aggregate": (
+        Failed(f"{TASK}{SPARK}: [AGGREGATE_OUT_OF_MEMORY] No enough memory for aggregation SQLSTATE: 82001"),
+        SparkExhausted,
+    ),
+    "a buffer of Kryo's": (
+        Failed(f"{TASK}{SPARK}: [KRYO_BUFFER_OVERFLOW] Kryo serialization failed: Available: 0, required: 9 SQLSTATE: 54006"),
+        SparkExhausted,
+    ),
     "an unknown loss of Spark's own": (
         Failed(
             f"{TASK}{SPARK}: Exception thrown in awaitResult: {STACK}Caused by: {SPARK}: Could not find BlockManagerMaster."
@@ -335,6 +379,91 @@ OF_ONE_TABLE: dict[str, Exception] = {
 @pytest.mark.parametrize("name", OF_ONE_TABLE)
 def test_what_one_tables_rows_say_holds_that_table(name: str) -> None:
     assert raised_for(OF_ONE_TABLE[name]) is None
+
+
+UNEXPLAINED = {
+    "a mistake of Spark's in a plan": OF_ONE_TABLE["a mistake of Spark's in a plan"],
+    "stages that failed side by side": Failed(f"{SPARK}: [STAGE_MATERIALIZATION_MULTIPLE_FAILURES] Multiple failures{STACK}"),
+    "a condition that this Spark does not have": Failed(f"{SPARK}: [EXECUTORS_ARE_TIRED] Come again. SQLSTATE: 22018{STACK}"),
+    "a file that could not be written": Failed(f"{SPARK}: [TASK_WRITE_FAILED] Task failed while writing rows{STACK}"),
+}
+
+
+def verdict(surprise: Exception) -> str:
+    """Return who is to blame: `job`, `table`, or `again` where the failure is tried once more before it holds a table."""
+    session: Any = Living()
+    try:
+        check_session(session, surprise, is_last=False)
+    except RedolakeError:
+        return "job"
+    except Exception:
+        return "again"
+    return "table"
+
+
+@pytest.mark.parametrize("name", UNEXPLAINED)
+def test_what_nothing_explains_is_tried_again_before_it_holds_a_table(name: str) -> None:
+    assert verdict(UNEXPLAINED[name]) == "again"
+    assert raised_for(UNEXPLAINED[name]) is None
+
+
+@pytest.mark.parametrize("name", OF_ONE_TABLE.keys() - UNEXPLAINED.keys())
+def test_what_a_value_a_statement_or_a_file_explains_is_not_tried_again(name: str) -> None:
+    assert verdict(OF_ONE_TABLE[name]) == "table"
+
+
+OF_THE_JOB = ("40", "53", "58", "82", "F0", "HY008", "XXKDA", "XXSC0")
+OF_THE_JOB_BY_NAME = (
+    "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "INTERNAL_ERROR_BROADCAST", "INTERNAL_ERROR_EXECUTOR", "INTERNAL_ERROR_MEMORY",
+    "INTERNAL_ERROR_NETWORK", "INTERNAL_ERROR_SHUFFLE", "INTERNAL_ERROR_STORAGE", "KRYO_BUFFER_OVERFLOW",
+)  # fmt: skip
+AGAIN = ("56000", "56K00", "HY", "XX")
+
+
+def expected_verdict(condition: str, state: str) -> str:
+    if condition in OF_THE_JOB_BY_NAME:
+        return "job"
+    if condition.startswith(WRAPPERS):
+        return "job" if condition == "UNABLE_TO_ACQUIRE_MEMORY" else "again"
+    if state.startswith(OF_THE_JOB):
+        return "job"
+    return "again" if not state or state.startswith(AGAIN) else "table"
+
+
+def test_each_condition_of_spark_has_a_verdict_by_its_sqlstate() -> None:
+    wrong = {}
+    named = {name: state for name, state in states().items() if state and not name.startswith("_")}  # Spark shows no others
+    for condition, state in named.items():
+        text = "" if condition.startswith(WRAPPERS) else TRACE_IN_A_VALUE
+        for beginning in (SPARK, f"{TASK}{SPARK}", "org.apache.spark.sql.AnalysisException"):
+            found = verdict(Failed(f"{beginning}: [{condition}] {text} SQLSTATE: 40001"))
+            if found != (expected := expected_verdict(condition, state)):
+                wrong[condition] = (state, found, expected)
+
+    assert len(named) > 700
+    assert wrong == {}
+
+
+def test_a_step_is_tried_once_more() -> None:
+    tries = []
+
+    def step(is_last: bool) -> str:
+        tries.append(is_last)
+        if not is_last:
+            raise UNEXPLAINED["a mistake of Spark's in a plan"]
+        return "done"
+
+    assert try_twice(step) == "done"
+    assert tries == [False, True]
+
+
+def test_an_error_of_ours_is_not_tried_again() -> None:
+    def step(is_last: bool) -> None:
+        assert not is_last
+        raise SparkLost("lost", cure="wait")
+
+    with pytest.raises(SparkLost):
+        try_twice(step)
 
 
 class LostSession:

@@ -13,13 +13,15 @@ from redolake.apply.spark.session import (
     EXECUTOR_JAVA_OPTIONS,
     JAVA_OPTIONS,
     LOGGING_ON_HOSTS,
+    choose_kept,
     follow_cores,
     logging_option,
     plan_for_few_rows,
     spark_conf,
 )
 from redolake.context.spark import open_spark
-from redolake.host.spark_settings import AS_WRITTEN, FIXED
+from redolake.errors import ConfigurationError
+from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, FIXED, KEPT
 from redolake.job.connect_server import server_command
 
 
@@ -52,7 +54,7 @@ def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipel
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
     monkeypatch.setattr(session, "spark_jars", lambda *places: [f"jar of {place}" for place in places])
     monkeypatch.setattr(session, "prepare_this_process", lambda: None)
-    spark = SimpleNamespace(mode="submit", master="local[1]", conf={"spark.log.level": "ERROR"})
+    spark = SimpleNamespace(mode="submit", master="local[1]", settings={"spark.log.level": "ERROR"})
 
     open_spark(SimpleNamespace(spark=spark, landing="/landing", lake="s3://lake"))
 
@@ -85,6 +87,38 @@ def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, chosen: di
     follow_cores(spark, chosen)
 
     assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
+
+
+ALLOCATES, DECOMMISSIONS = {"spark.dynamicAllocation.enabled": "true"}, {"spark.decommission.enabled": "True"}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kept"),
+    [
+        ({"spark.master": "spark://h:7077"}, None),
+        ({"spark.master": "spark://h:7077", **ALLOCATES}, "replicated"),
+        ({"spark.master": "k8s://h", **DECOMMISSIONS}, "replicated"),
+        ({"spark.master": "yarn", "spark.dynamicAllocation.enabled": "false"}, None),
+        ({"spark.master": "local[4]", **ALLOCATES}, None),
+        ({"spark.master": "yarn", **ALLOCATES, KEPT: "local"}, None),
+        ({"spark.master": "yarn", KEPT: "checkpoint", CHECKPOINTS: "hdfs:///c"}, None),
+    ],
+)
+def test_rows_are_kept_twice_where_executors_come_and_go(chosen: dict[str, str], kept: str | None) -> None:
+    spark = mock.Mock()
+
+    choose_kept(spark, chosen)
+
+    assert [call.args for call in spark.conf.set.call_args_list] == ([] if kept is None else [(KEPT, kept)])
+
+
+def test_a_checkpoint_without_a_folder_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="needs a folder, and Spark has no"):
+        choose_kept(mock.Mock(), {KEPT: "checkpoint"})
+
+
+def test_a_server_is_told_where_rows_are_kept() -> None:
+    assert session._runtime({KEPT: "replicated", "spark.executor.memory": "9g"}) == {KEPT: "replicated"}
 
 
 class EndedSession:
