@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings readers \
+.PHONY: help setup demo sql stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings readers \
 	ci workflows release pins check clean
 
 help: ## List these commands
@@ -61,6 +61,9 @@ $(STAMP): pyproject.toml $(HASHES)
 
 demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle) $(if $(SOURCE),--source $(SOURCE))
+
+sql: $(STAMP) ## Open a SQL prompt on the source of a demo that was kept running
+	@$(BIN)/python -m demo sql
 
 stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop

@@ -48,7 +48,7 @@ SETTINGS = {
 def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
     from redolake.job.batch import run_batch
     from redolake.job.snapshot import run_snapshot
-    from redolake.records.batches.spec import LandedWindow, TableTask
+    from redolake.records.batches.spec import Course, Destination, LandedWindow, TableTask
     from redolake.records.loads import SnapshotSpec, SnapshotTask
     from redolake.values.scn import Scn
     from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -80,7 +80,7 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
         file = land(folder, number, [table.name for table in tables])
         window = LandedWindow(f"{1:010d}-{start:020d}-{start + STEP:020d}", start, start + STEP, (str(file),))
         tasks = tuple(
-            TableTask(table=table, target=target, app_id=app_id, versions=(version,))
+            TableTask(table, Destination(target, app_id), Course((version,)))
             for table, target, app_id, version in zip(tables, targets, app_ids, versions, strict=True)
         )
         out = folder / "batches" / str(number)

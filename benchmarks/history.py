@@ -25,7 +25,7 @@ def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[f
     from redolake.apply.spark.session import open_session
     from redolake.job.batch import run_batch
     from redolake.job.snapshot import run_snapshot
-    from redolake.records.batches.spec import BatchSpec, Course, LandedWindow, Redo, TableTask
+    from redolake.records.batches.spec import BatchSpec, Course, Destination, LandedWindow, Redo, TableTask
     from redolake.records.loads import SnapshotSpec, SnapshotTask
     from redolake.values.scn import Scn
     from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -46,7 +46,7 @@ def measure(folder: Path, rows: int, changes: int, batches: int) -> list[tuple[f
         app = f"p/{table}/1"
         load = SnapshotTask(table, target, app, version, (str(source),), scn=1)
         run_snapshot(spark, SnapshotSpec("p", 1, "token", (load,), str(folder / f"{name}.json")))
-        tasks.append(TableTask(table=table, target=target, app_id=app, course=Course((version,)), history=history))
+        tasks.append(TableTask(table, Destination(target, app, history=history), Course((version,))))
     for number in range(1, batches + 2):  # the first warms Java up, and begins the history
         seconds = []
         for task in tasks:

@@ -43,7 +43,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
     from redolake.job.snapshot import run_snapshot
     from redolake.land.files import Files
     from redolake.land.parquet import write_parquet
-    from redolake.records.batches.spec import LandedWindow, TableTask
+    from redolake.records.batches.spec import Course, Destination, LandedWindow, TableTask
     from redolake.records.loads import SnapshotSpec, SnapshotTask
     from redolake.values.landed_schema import LANDED_SCHEMA
     from redolake.values.scn import Scn
@@ -80,7 +80,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
         redo = pa.Table.from_pylist(list(history.redo(scn, changes)), LANDED_SCHEMA)
         write_parquet(Files(str(folder)), file.name, LANDED_SCHEMA, redo.to_batches(max_chunksize=FETCHED))
         window = LandedWindow(f"{1:010d}-{scn:020d}-{scn + step:020d}", scn, scn + step, (str(file),))
-        task = TableTask(table=table, target=target, app_id=app_id, versions=(version,))
+        task = TableTask(table, Destination(target, app_id), Course((version,)))
         out = folder / "batches" / str(number)
         spec = spec_of(
             "p", 1, scn, scn + step, "token", (task,), str(out / "carry"), str(out / "manifest.json"),

@@ -157,7 +157,7 @@ class Measured:
         from redolake.job.batch import run_batch
         from redolake.land.files import Files
         from redolake.land.parquet import write_parquet
-        from redolake.records.batches.spec import LandedWindow, TableTask
+        from redolake.records.batches.spec import Course, Destination, LandedWindow, TableTask
         from redolake.values.landed_schema import LANDED_SCHEMA
 
         assert self.history is not None
@@ -168,8 +168,8 @@ class Measured:
         write_parquet(Files(str(self.folder)), name, LANDED_SCHEMA, redo.to_batches(max_chunksize=FETCHED))
         window = LandedWindow(f"{1:010d}-{scn:020d}-{scn + step:020d}", scn, scn + step, (str(self.folder / name),))
         task = TableTask(
-            table=self.version.table, target=self.target, app_id="p/APP.ORDERS/1", versions=(self.version,), rules=self.rules,
-            quarantine=self.quarantine,
+            self.version.table, Destination(self.target, "p/APP.ORDERS/1", quarantine=self.quarantine),
+            Course((self.version,), self.rules),
         )  # fmt: skip
         out = self.folder / "batches" / str(self.number)
         spec = spec_of(

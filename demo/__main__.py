@@ -12,13 +12,23 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
+import oracledb
 import typer
 from rich.console import Console
 
 from demo.own_database import own_database
 from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
 from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
-from demo.services import LOGIN, PASSWORD, SCHEMA, Services, Source, new_services, process_record_file
+from demo.services import (
+    ADDRESS_FILE,
+    LOGIN,
+    PASSWORD,
+    SCHEMA,
+    Services,
+    Source,
+    new_services,
+    process_record_file,
+)
 from redolake.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 an error stopped the demo · 3 they differ · 130 interrupted."
@@ -31,6 +41,7 @@ app = typer.Typer(
 )
 console = Console(soft_wrap=True)
 FolderOption = Annotated[Path, typer.Option(help="Working folder. Its old content is removed.")]
+KeptOption = Annotated[Path, typer.Option("--folder", help="Working folder of the demo.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -86,10 +97,35 @@ def scenario_exit_code(name: str, folder: Path) -> int:
 
 
 @app.command()
-def stop(folder: FolderOption = Path(".demo")) -> None:
+def stop(folder: KeptOption = Path(".demo")) -> None:
     """Stop the processes of a demo that was kept running or was killed."""
     for name in stop_leftovers(process_record_file(folder)) or ["nothing: no demo is running here"]:
         console.print(f"stopped {name}", highlight=False)
+
+
+@app.command()
+def sql(
+    statements: Annotated[list[str] | None, typer.Argument(help="Statements to run; default: those you type.")] = None,
+    folder: KeptOption = Path(".demo"),
+) -> None:
+    """Open a SQL prompt on the source of a demo that was kept running, as its user SHOP."""
+    import readline  # noqa: F401  input() has a history and arrow keys with it
+
+    from demo.sql import HELP, run_statements, typed_statements
+
+    address = (folder / ADDRESS_FILE).read_text() if (folder / ADDRESS_FILE).exists() else None
+    if address is None:
+        console.print(f"No demo is running in {folder}.\n  do this: make demo KEEP=1", markup=False, highlight=False)
+        raise typer.Exit(STOPPED)
+    try:
+        with oracledb.connect(user=SCHEMA, password=PASSWORD, dsn=address) as connection:
+            if not statements and sys.stdin.isatty():
+                console.print(f"{SCHEMA} at {address}. {HELP}", markup=False, highlight=False)
+            succeeded = run_statements(connection, statements or typed_statements(), console)
+    except oracledb.Error as error:
+        console.print(f"{address} does not answer: {error}\n  do this: make demo KEEP=1", markup=False, highlight=False)
+        raise typer.Exit(STOPPED) from None
+    raise typer.Exit(0 if succeeded else STOPPED)
 
 
 def remove_earlier_run(folder: Path) -> list[str]:
@@ -147,6 +183,7 @@ def print_locations(services: Services, seconds: float, keep: bool) -> None:
         lines += [
             f"  Airflow         {services.airflow_url}  login {LOGIN}, password {LOGIN}",
             f"  next            . {services.folder}/env && {Path(sys.executable).parent}/redolake status",
+            "  change a row    make sql, in another terminal",
             "  stop            Ctrl-C here, or make stop",
         ]
     else:

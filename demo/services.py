@@ -25,6 +25,7 @@ SCHEMA, CONTAINER = "SHOP", "FREEPDB1"
 PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no word that logs contain
 LOGIN = "admin"
 INSTANCES = 2
+ADDRESS_FILE = "source.address"  # of the PDB, for `make sql`
 OLR_ALIAS = "SHOP_DB"
 # Half of a short run is the loading of 30,000 classes; those of the pinned packages need no verification.
 JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -43,12 +44,14 @@ pipelines:
     spark: {{mode: connect, connection: demo_spark}}
     retry: {{attempts: 3}}
     tables:
-      - SHOP.CUSTOMERS
-      # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
-      - {{table: SHOP.ORDERS, columns: {{TOTAL: string}}}}
+      - {{table: SHOP.CUSTOMERS, history: changes}}
+      - SHOP.ORDERS
       - SHOP.ORDER_LINES
       - SHOP.PAYMENTS
-      - {{table: SHOP.STOCK, columns: {{ON_HAND: string, WEIGHT: string}}}}
+      # NUMBER without precision holds up to 40 digits with any scale: these are counts, those below only a text holds.
+      - {{table: SHOP.STOCK, columns: {{ON_HAND: integer}}}}
+      # Quotes, extreme dates, 40 digits: what breaks naive readers. The other tables read as a shop's.
+      - {{table: SHOP.EDGE_VALUES, columns: {{ANY_NUMBER: string}}}}
 """
 
 
@@ -123,6 +126,7 @@ class Services:
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
         exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connection_variables().items())
+        (self.folder / ADDRESS_FILE).write_text(self.pdb_dsn)
         (self.folder / "env").touch(mode=0o600)  # it has a password
         (self.folder / "env").write_text(
             f"# `. {self.folder / 'env'}` lets redolake connect to this demo while it runs.\n{exports}"

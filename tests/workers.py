@@ -1,13 +1,14 @@
 """Distribute the tests over pytest-xdist's workers: a module at a time, the groups with Spark first.
 
-A module stays on one worker, for its fixtures are expensive.
+A module stays on one worker, for its fixtures are expensive, and a group as long as other modules wait: its last ones go to the
+worker that has nothing else to do, so that none runs alone for minutes.
 `make test` passes `-n 2 --dist loadfile --no-loadscope-reorder`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ STARTED_BY = {
 LEFT_OPEN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
 # Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
-# begins with the other modules, so that both end at about the same time.
+# goes on with the other modules, then takes from the end of the other group: dear modules stand before cheap ones.
 GROUPS = {
     "connect server, Airflow": (
         "tests/e2e/test_kills_everywhere.py",
@@ -39,7 +40,16 @@ GROUPS = {
     ),
     "local Spark": (
         "tests/e2e/test_compose_services.py",
+        "tests/integration/test_history.py",
+        "tests/integration/test_quarantine.py",
+        "tests/integration/test_pipeline.py",
+        "tests/integration/test_backfill_ranges.py",
+        "tests/integration/test_mapping.py",
+        "tests/integration/test_objects_from_redo.py",
+        "tests/integration/test_recover_in_delta.py",
         "tests/integration/spark/",
+        "tests/integration/test_null_by_rule.py",
+        "tests/integration/test_filled_columns.py",
         "tests/unit/apply/net/",
         "tests/unit/apply/spark/test_kept.py",
         "tests/unit/apply/delivery/",
@@ -49,25 +59,16 @@ GROUPS = {
         "tests/integration/test_damaged_files.py",
         "tests/integration/test_damaged_logs.py",
         "tests/integration/test_histories.py",
-        "tests/integration/test_pipeline.py",
-        "tests/integration/test_quarantine.py",
-        "tests/integration/test_null_by_rule.py",
         "tests/integration/test_quarantine_lives.py",
         "tests/integration/test_lake_trouble.py",
         "tests/integration/test_redo_forms.py",
-        "tests/integration/test_objects_from_redo.py",
-        "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",
         "tests/integration/test_migrated_rows.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_mapped_lives.py",
-        "tests/integration/test_mapping.py",
         "tests/integration/test_mapping_matrix.py",
         "tests/integration/test_keyless.py",
-        "tests/integration/test_backfill_ranges.py",
         "tests/integration/test_as_of.py",
-        "tests/integration/test_filled_columns.py",
-        "tests/integration/test_history.py",
         "tests/integration/test_table_writers.py",
         "tests/integration/test_table_kinds.py",
     ),
@@ -174,14 +175,31 @@ def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     return sorted(items, key=rank)
 
 
+def next_module(waiting: Sequence[str], begun: Mapping[str, object], worker: object) -> str:
+    """Return the waiting module to run next on this worker; `begun` names the worker of each group that was begun."""
+    own = [path for path in waiting if begun.get(group_of(path)) == worker]
+    new = [path for path in waiting if group_of(path) in GROUPS and group_of(path) not in begun]
+    ungrouped = [path for path in waiting if group_of(path) not in GROUPS]
+    in_turn = (own, ungrouped, new) if worker in begun.values() else (new, ungrouped)
+    return next((paths[0] for paths in in_turn if paths), waiting[-1])
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Schedule whole groups; without this hook, `--dist loadfile` would schedule single modules."""
+    """Schedule modules by their groups; without this hook, `--dist loadfile` would mix the groups."""
     from xdist.scheduler import LoadFileScheduling
 
     class GroupScheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return group_of(nodeid.partition("::")[0])
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.begun: dict[str, object] = {}
+
+        def _assign_work_unit(self, node: Any) -> None:
+            module = next_module(list(self.workqueue), self.begun, node)
+            if group_of(module) in GROUPS:
+                self.begun.setdefault(group_of(module), node)
+            self.workqueue.move_to_end(module, last=False)
+            super()._assign_work_unit(node)
 
     return GroupScheduling(config, log) if config.getoption("dist") == "loadfile" else None
 

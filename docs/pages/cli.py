@@ -26,10 +26,9 @@ def page() -> str:
     group: Any = typer.main.get_command(app)
     commands = list(walk(group, "redolake"))
     shared = shared_rows(commands)
-    lines = [" · ".join(f"[`{name}`](#{anchor(f'redolake {name}')})" for name, _ in walk(group, ""))]
-    lines += ["", "## Options before the command", "", *map(option_row, group.params)]
+    lines = ["## Options before the command", "", *map(option_row, group.params)]
     lines += ["", "For example `redolake -v run`.", "", "## Shared options", ""]
-    lines += ["Nearly every command has the first three. Beside a command below stand those of the others that it has.", ""]
+    lines += ["Nearly every command has the first three; a command names those of the others that it has.", ""]
     lines += shared
     if group.epilog:
         lines += ["", " ".join(group.epilog.split())]
@@ -65,13 +64,10 @@ def section(name: str, command: Any, shared: list[str]) -> list[str]:
     also = [f"`{names_of(p)}`" for p in own(command) if option_row(p) in shared and p.param_type_name != "argument"]
     blocks = [" ".join(block.split()) for block in (command.help or "").strip().split("\n\n")]
     rows = [option_row(p) for p in own(command) if option_row(p) not in shared]
-    lines = [
-        f"## {name}",
-        "",
-        f"`{name}{arguments} [OPTIONS]`{', with ' if also else ''}{', '.join(also)}",
-        "",
-        "\n\n".join(blocks),
-    ]
+    usage = " ".join(
+        [*([f"`{name}{arguments} [OPTIONS]`"] if arguments else []), *([f"with {', '.join(also)}"] if also else [])]
+    )
+    lines = [f"## {name}", "", *([usage, ""] if usage else []), "\n\n".join(blocks)]
     return [*lines, "", *rows] if rows else lines
 
 
@@ -89,7 +85,3 @@ def option_row(parameter: Any) -> str:
     text = parameter.help or ""
     required = " **Required.**" if parameter.required and parameter.param_type_name != "argument" else ""
     return f"* `{names_of(parameter)}`: {text}{required}"
-
-
-def anchor(name: str) -> str:
-    return name.replace(" ", "-")

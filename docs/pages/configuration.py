@@ -59,11 +59,10 @@ tables:
 * A part between slashes is [a regular expression](../how-to/many-tables-into-one.md#patterns): `SHOP./ORDERS_\\d+/`.
 * A part in double quotes is a name: `SHOP."Tmp*"` is one table. The owner may have wildcards too, but not `*` alone.
 
-The first snapshot resolves the patterns against the dictionary, and each planned window does again. The result is recorded in the landing, so that `status`
-and Spark need no Oracle. A pattern that matches nothing is an error before the first snapshot.
+The first snapshot and each planned window resolve the patterns against the dictionary. A pattern that matches nothing is an error before the first snapshot.
 
-* A table of a new pattern joins. A table that was created later is reported by `status`, `doctor` and the log of `plan`; with `new_tables: capture` it
-  joins too. It gets its own snapshot, which `redolake run` takes and the capture DAG starts: its rows from before are not in landed redo.
+* A table of a new pattern joins. One that was created later is reported by `status`, `doctor` and the log of `plan`; with `new_tables: capture` it
+  joins too, by a snapshot of its own, which `redolake run` takes and the capture DAG starts.
 * A table that is dropped stays in the list, so that its DROP holds it. `status` names it; exclude it when you are done with it.
 * Not matched, and named by `doctor`: temporary and external tables, the recycle bin, tables of materialized views and their logs, queue tables, nested tables,
   overflow segments, tables of domain indexes, and [tables that Oracle names](types-and-ddl.md), such as those of Data Pump.
@@ -96,11 +95,9 @@ Host, port and service (Airflow's *schema*) lead to the root of a container data
 | `service_name`, `sid`, `protocol` | parts of the DSN; `protocol: tcps` for TLS |
 | `thick_mode`, `lib_dir` | use Oracle Instant Client in that folder |
 
-Redolake opens one connection per container and never switches it back. Without `pdb_service` the second connection uses the root's service and
-switches to the PDB once (`ALTER SESSION SET CONTAINER`).
+Without `pdb_service` a second connection by the root's service switches to the PDB once (`ALTER SESSION SET CONTAINER`).
 
-All other keys are parameters of `oracledb.connect`, passed on unchanged: {options}. See the driver's manual for their meaning. An unknown key is
-a finding. Redolake sets `server_type: dedicated`, `expire_time: 2` and `tcp_connect_timeout: 20` unless the extra does. Passwords and the extra are never
+All other keys are parameters of `oracledb.connect`: {options}. An unknown key is a finding. Redolake sets `server_type: dedicated`, `expire_time: 2` and `tcp_connect_timeout: 20` unless the extra does. Passwords and the extra are never
 logged.
 """
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -15,12 +17,24 @@ import oracledb
 
 from standin.workload import values
 from standin.workload.keys import KeyPool, UndoLog
-from standin.workload.shop import SKUS
+from standin.workload.shop import PRICES, SKUS
 
 KEYS_PER_SESSION = 10**9
-_STATUSES = ("NEW", "PAID", "SHIPPED", "RETURNED", None)
+_STATUSES = ("NEW", "PAID", "SHIPPED", "RETURNED")
+_DISCOUNTS = (Decimal(0), Decimal(0), Decimal("0.05"), Decimal("0.1"), Decimal("0.125"))
 _DUPLICATE = 1  # ORA-00001
 _CHANGED_KEY_OFFSET = 100_000_000  # offset of changed customer keys, above those of new customers
+
+_EDGE_COLUMNS: dict[str, Callable[[Random], Any]] = {
+    "word": lambda rng: values.text(rng, 400),
+    "padded": lambda rng: values.text(rng, 10),
+    "long_word": lambda rng: values.long_text(rng, 3900) if rng.random() < 0.05 else values.text(rng, 400),
+    "any_number": values.number,
+    "amount": lambda rng: values.amount(rng, 14, 4),
+    "day": values.date,
+    "moment": values.timestamp,
+    "bytes": lambda rng: values.raw(rng, 32),
+}
 
 
 @dataclass(slots=True)
@@ -49,6 +63,7 @@ class ShopSession:
         self._orders: KeyPool[int] = KeyPool()
         self._lines: KeyPool[tuple[int, int]] = KeyPool()
         self._payments: KeyPool[int] = KeyPool()
+        self._edges: KeyPool[int] = KeyPool()
         self._pending: list[tuple[str, str, int]] = []
         self._stock_touched = False
         self._next_id = self._load()
@@ -61,6 +76,7 @@ class ShopSession:
             ("SELECT id FROM customers WHERE id >= :1 AND id < :2 ORDER BY id", self._customers),
             ("SELECT id FROM orders WHERE id >= :1 AND id < :2 ORDER BY id", self._orders),
             ("SELECT id FROM payments WHERE id >= :1 AND id < :2 ORDER BY id", self._payments),
+            ("SELECT id FROM edge_values WHERE id >= :1 AND id < :2 ORDER BY id", self._edges),
         ):
             for (key,) in self._query(sql, bounds):
                 pool.add(int(key))
@@ -112,6 +128,7 @@ class ShopSession:
     def _act(self) -> None:
         actions: list[tuple[Callable[[], None], int]] = [
             (self._new_customer, 3),
+            (self._new_edge, 3),
             (self._change_stock, 0 if self._stock_touched else 2),
         ]
         if len(self._customers):
@@ -124,6 +141,8 @@ class ShopSession:
             ]
         if len(self._orders):
             actions += [(self._new_payment, 3), (self._change_status, 4), (self._delete_order, 1)]
+        if len(self._edges):
+            actions += [(self._change_edge, 5), (self._change_edge_key, 1), (self._delete_edge, 1)]
         if len(self._lines):
             actions += [(self._change_line, 2), (self._change_line_key, 1)]
         action = self._rng.choices([a for a, _ in actions], [weight for _, weight in actions])[0]
@@ -135,11 +154,9 @@ class ShopSession:
 
     def _new_customer(self) -> None:
         rng, key = self._rng, self._new_id()
-        notes = values.long_text(rng, 3900) if rng.random() < 0.03 else values.text(rng, 400)
-        row = (
-            key, values.name(rng), f"c{key}@example.com", rng.choice(("DE", "CH", "F", None)), values.amount(rng, 12, 2), notes,
-            values.date(rng), values.timestamp(rng),
-        )  # fmt: skip
+        since, country, credit = values.earlier(rng, 300), rng.choice(("DE", "CH", "FR", "IT")), rng.randint(0, 40) * 250
+        email = f"c{key}@example.com"
+        row = (key, values.name(rng), email, country, credit, values.note(rng), since.replace(microsecond=0), since)
         self._execute("INSERT INTO customers VALUES (:1, :2, :3, :4, :5, :6, :7, :8)", row, timestamps=(7,))
         self._undo_log.added(self._customers, key)
         self._count("CUSTOMERS", "insert", 1)
@@ -149,14 +166,14 @@ class ShopSession:
         column, value = rng.choice(
             (
                 ("name", values.name(rng)),
-                ("credit", values.amount(rng, 12, 2)),
-                ("notes", values.text(rng, 400)),
-                ("since", values.date(rng)),
-                ("country", rng.choice(("AT", "I", None))),
+                ("credit", rng.randint(0, 40) * 250),
+                ("notes", values.note(rng)),
+                ("since", values.earlier(rng, 300).replace(microsecond=0)),
+                ("country", rng.choice(("AT", "IT", None))),
             )
         )
         sql = f"UPDATE customers SET {column} = :1, updated_at = :2 WHERE id = :3"
-        self._count("CUSTOMERS", "update", self._execute(sql, (value, values.timestamp(rng), key), timestamps=(1,)))
+        self._count("CUSTOMERS", "update", self._execute(sql, (value, values.earlier(rng, 2), key), timestamps=(1,)))
 
     def _change_customer_key(self) -> None:
         """Change a primary key."""
@@ -183,17 +200,17 @@ class ShopSession:
 
     def _new_order(self) -> None:
         rng, key = self._rng, self._new_id()
-        row = (
-            key, self._customers.draw(rng), "NEW", values.timestamp(rng), values.date(rng), values.number(rng),
-            values.text(rng, 300),
-        )  # fmt: skip
+        lines = [
+            (key, n, sku := rng.choice(SKUS), rng.randint(1, 5), PRICES[sku], rng.choice(_DISCOUNTS))
+            for n in range(1, rng.randint(2, 6))
+        ]
+        total = sum((quantity * price * (1 - discount) for *_, quantity, price, discount in lines), Decimal(0))
+        placed = values.earlier(rng, 60)
+        due = placed.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=14)
+        row = (key, self._customers.draw(rng), "NEW", placed, due, total.quantize(Decimal("0.01")), values.note(rng))
         self._execute("INSERT INTO orders VALUES (:1, :2, :3, :4, :5, :6, :7)", row, timestamps=(3,))
         self._undo_log.added(self._orders, key)
         self._count("ORDERS", "insert", 1)
-        lines = [
-            (key, n, rng.choice(SKUS), rng.randint(1, 50), values.amount(rng, 10, 2), values.amount(rng, 4, 4))
-            for n in range(1, rng.randint(2, 6))
-        ]
         with self.connection.cursor() as cursor:
             cursor.executemany("INSERT INTO order_lines VALUES (:1, :2, :3, :4, :5, :6)", lines)
         for line in lines:
@@ -215,8 +232,8 @@ class ShopSession:
 
     def _new_payment(self) -> None:
         rng, key = self._rng, self._new_id()
-        method = rng.choice(("card", "cash", "transfer", None))
-        row = (key, self._orders.draw(rng), values.amount(rng, 14, 4), method, values.date(rng), values.raw(rng, 32))
+        method, paid = rng.choice(("card", "invoice", "transfer")), values.earlier(rng, 30).replace(microsecond=0)
+        row = (key, self._orders.draw(rng), rng.randint(1, 9) * PRICES[rng.choice(SKUS)], method, paid, rng.randbytes(16))
         self._execute("INSERT INTO payments VALUES (:1, :2, :3, :4, :5, :6)", row)
         self._undo_log.added(self._payments, key)
         self._count("PAYMENTS", "insert", 1)
@@ -224,7 +241,7 @@ class ShopSession:
     def _change_line(self) -> None:
         rng, key = self._rng, self._lines.draw(self._rng)
         sql = "UPDATE order_lines SET quantity = :1, discount = :2 WHERE order_id = :3 AND line_no = :4"
-        self._count("ORDER_LINES", "update", self._execute(sql, (rng.randint(1, 50), values.amount(rng, 4, 4), *key)))
+        self._count("ORDER_LINES", "update", self._execute(sql, (rng.randint(1, 5), rng.choice(_DISCOUNTS), *key)))
 
     def _change_line_key(self) -> None:
         """Change one column of a composite key."""
@@ -240,17 +257,36 @@ class ShopSession:
     def _change_stock(self) -> None:
         rng = self._rng
         self._stock_touched = True
-        row = (
-            values.number(rng),
-            values.timestamp(rng),
-            rng.choice(("full", "low", None)),
-            rng.choice(SKUS),
-            rng.choice((1, 2)),
-        )
-        sql = (
-            "UPDATE stock SET on_hand = on_hand - 1, weight = :1, counted_at = :2, label = :3 WHERE sku = :4 AND warehouse = :5"
-        )
-        self._count("STOCK", "update", self._execute(sql, row, timestamps=(1,)))
+        row = (values.earlier(rng, 2), rng.choice(("full", "low", None)), rng.choice(SKUS), rng.choice((1, 2)))
+        sql = "UPDATE stock SET on_hand = MOD(on_hand + 99, 100), counted_at = :1, label = :2 WHERE sku = :3 AND warehouse = :4"
+        self._count("STOCK", "update", self._execute(sql, row, timestamps=(0,)))
+
+    def _new_edge(self) -> None:
+        key = self._new_id()
+        row = (key, *(self._edge_value(column) for column in _EDGE_COLUMNS))
+        self._execute("INSERT INTO edge_values VALUES (:1, :2, :3, :4, :5, :6, :7, :8, :9)", row, timestamps=(7,))
+        self._undo_log.added(self._edges, key)
+        self._count("EDGE_VALUES", "insert", 1)
+
+    def _change_edge(self) -> None:
+        key, column = self._edges.draw(self._rng), self._rng.choice(tuple(_EDGE_COLUMNS))
+        sql = f"UPDATE edge_values SET {column} = :1 WHERE id = :2"
+        binds, timestamps = (self._edge_value(column), key), (0,) if column == "moment" else ()
+        self._count("EDGE_VALUES", "update", self._execute(sql, binds, timestamps=timestamps))
+
+    def _change_edge_key(self) -> None:
+        old, new = self._edges.draw(self._rng), self._new_id()
+        self._count("EDGE_VALUES", "update", self._execute("UPDATE edge_values SET id = :1 WHERE id = :2", (new, old)))
+        self._undo_log.removed(self._edges, old)
+        self._undo_log.added(self._edges, new)
+
+    def _delete_edge(self) -> None:
+        key = self._edges.draw(self._rng)
+        self._count("EDGE_VALUES", "delete", self._execute("DELETE FROM edge_values WHERE id = :1", (key,)))
+        self._undo_log.removed(self._edges, key)
+
+    def _edge_value(self, column: str) -> Any:
+        return _EDGE_COLUMNS[column](self._rng)
 
     def _count(self, table: str, operation: str, count: int) -> None:
         self._pending.append((table, operation, count))

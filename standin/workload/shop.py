@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
+
+PRICE_LIST = (
+    "4.90 6.50 7.95 9.90 12.00 14.50 17.80 19.90 24.00 29.90 34.50 39.00 49.90 59.00 74.90 89.00 129.00 199.00 349.00 890.00"
+)
 
 TABLES: dict[str, str] = {
     "CUSTOMERS": """CREATE TABLE customers (
         id NUMBER(12) CONSTRAINT customers_pk PRIMARY KEY,
-        name VARCHAR2(400) NOT NULL,
+        name VARCHAR2(100) NOT NULL,
         email VARCHAR2(200) CONSTRAINT customers_email_uk UNIQUE,
         country CHAR(2),
         credit NUMBER(12,2),
@@ -20,7 +25,7 @@ TABLES: dict[str, str] = {
         status CHAR(10),
         placed_at TIMESTAMP(6),
         due DATE,
-        total NUMBER,
+        total NUMBER(12,2),
         remark VARCHAR2(400))""",
     "ORDER_LINES": """CREATE TABLE order_lines (
         order_id NUMBER(12),
@@ -41,12 +46,24 @@ TABLES: dict[str, str] = {
         sku VARCHAR2(40),
         warehouse NUMBER(4),
         on_hand NUMBER,
-        weight NUMBER,
+        weight NUMBER(9,3),
         counted_at TIMESTAMP(6),
         label CHAR(8),
         CONSTRAINT stock_pk PRIMARY KEY (sku, warehouse))""",
+    # What breaks naive parsers of redo SQL and readers of extreme values; the other tables read as a shop's.
+    "EDGE_VALUES": """CREATE TABLE edge_values (
+        id NUMBER(12) CONSTRAINT edge_values_pk PRIMARY KEY,
+        word VARCHAR2(400),
+        padded CHAR(10),
+        long_word VARCHAR2(4000),
+        any_number NUMBER,
+        amount NUMBER(14,4),
+        day DATE,
+        moment TIMESTAMP(6),
+        bytes RAW(32))""",
 }
-SKUS = tuple(f"SKU-{n:03d}" for n in range(20))
+PRICES = dict(zip((f"SKU-{n:03d}" for n in range(20)), map(Decimal, PRICE_LIST.split()), strict=True))
+SKUS = tuple(PRICES)
 
 
 def create_shop(connection: Any, logging: str = "ALL") -> list[str]:
@@ -58,7 +75,7 @@ def create_shop(connection: Any, logging: str = "ALL") -> list[str]:
             cursor.execute(TABLES[name])
             cursor.execute(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({logging}) COLUMNS")
         if "STOCK" in created:
-            rows = [(sku, warehouse, 100) for sku in SKUS for warehouse in (1, 2)]
-            cursor.executemany("INSERT INTO stock (sku, warehouse, on_hand) VALUES (:1, :2, :3)", rows)
+            rows = [(sku, warehouse, 100, 250 + 75 * n) for n, sku in enumerate(SKUS) for warehouse in (1, 2)]
+            cursor.executemany("INSERT INTO stock (sku, warehouse, on_hand, weight) VALUES (:1, :2, :3, :4 / 1000)", rows)
     connection.commit()
     return created

@@ -1,8 +1,8 @@
-"""Random column values: ordinary ones, and ones that break naive parsers of redo SQL."""
+"""Random column values: those of a shop, and for EDGE_VALUES those that break naive parsers of redo SQL."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
@@ -14,6 +14,40 @@ HOSTILE = (
 )  # fmt: skip
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty", "knoll", "lagoon")
 _EPOCH = datetime(2020, 1, 1)
+_GIVEN = (
+    "Ada",
+    "Bela",
+    "Chiara",
+    "Dieter",
+    "Emeka",
+    "Françoise",
+    "Goran",
+    "Hélène",
+    "Ines",
+    "Jürgen",
+    "Kofi",
+    "Lucía",
+    "Mei",
+    "Nils",
+)
+_FAMILY = (
+    "Almeida",
+    "Bianchi",
+    "Čapek",
+    "Dubois",
+    "Eriksson",
+    "Fischer",
+    "García",
+    "Horváth",
+    "Ibrahim",
+    "Jansen",
+    "O'Brien",
+    "Müller",
+)
+_NOTES = (
+    "prefers delivery in the morning", "pays by invoice", "call before delivery", "gift wrap", "second address on file",
+    "asked for a discount", "returns are picked up", "newsletter: no",
+)  # fmt: skip
 
 
 def text(rng: Random, limit: int) -> str | None:
@@ -33,7 +67,18 @@ def long_text(rng: Random, limit: int) -> str:
 
 
 def name(rng: Random) -> str:
-    return text(rng, 100) or "nobody"
+    return f"{rng.choice(_GIVEN)} {rng.choice(_FAMILY)}"
+
+
+def note(rng: Random) -> str | None:
+    """Return a remark, or None for two in three."""
+    return "; ".join(rng.sample(_NOTES, k=rng.randint(1, 3))) if rng.random() < 1 / 3 else None
+
+
+def earlier(rng: Random, days: int) -> datetime:
+    """Return a moment of the last `days` days before today, so that equal seeds do equal work on one day."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return today - timedelta(microseconds=rng.randint(1, days * 86_400_000_000))
 
 
 def _within(value: str, limit: int) -> str:

@@ -13,7 +13,7 @@ import shutil
 import signal
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, pairwise
@@ -32,6 +32,7 @@ from redolake.host import crash
 from redolake.host.crash import VARIABLE
 from redolake.land.landing import Landing
 from redolake.land.windows import Windows
+from tests.chosen_kills import ALL
 from tests.fixtures.disk import nothing_waits_for_the_disk
 from tests.fixtures.ledger import ledgers_share_compiled_statements
 from tests.fixtures.shop import Shop
@@ -68,9 +69,7 @@ processes.set_forkserver_preload(
 # --- What the processes do -------------------------------------------------------------------------------------------
 
 
-def begin(
-    work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str, points: frozenset[str] | None
-) -> None:
+def begin(work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str, points: Container[str]) -> None:
     from pyspark.sql.connect.client.core import SparkConnectClient
 
     os.environ.update(env)
@@ -83,13 +82,12 @@ def begin(
         around.enter_context(ledgers_share_compiled_statements())
         if env["REDOLAKE_SPARK_REMOTE"] == NO_SPARK:
             around.enter_context(FolderLake().in_place_of_spark())
-        if points is not None:
-            around.enter_context(killed_only_at(points))
+        around.enter_context(killed_only_at(points))
         work(*arguments)
 
 
 @contextmanager
-def killed_only_at(points: frozenset[str]) -> Iterator[None]:
+def killed_only_at(points: Container[str]) -> Iterator[None]:
     is_new = crash.is_new
     with mock.patch.object(crash, "is_new", lambda name, killed_at: name in points and is_new(name, killed_at)):
         yield
@@ -300,7 +298,7 @@ class PipelineCopy:
         work: Callable[..., Any],
         *arguments: Any,
         crash_at: str = "",
-        points: frozenset[str] | None = None,
+        points: Container[str] = ALL,
         remote: str | None = None,
     ) -> tuple[Any, Path]:
         log = self.folder / f"{next(self.logs):03d}.log"
@@ -314,7 +312,7 @@ class PipelineCopy:
         return NO_SPARK if self.remote == NO_SPARK else f"{self.remote}/;session_id={SESSION}"
 
     def run_process(
-        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", points: frozenset[str] | None = None
+        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", points: Container[str] = ALL
     ) -> tuple[int, str]:
         """Run a process to its end; return its exit code and its output."""
         process, log = self.start_process(work, *arguments, crash_at=crash_at, points=points, remote=self.shared_session)
@@ -328,16 +326,15 @@ class PipelineCopy:
         meanwhile: Callable[[], None],
         work: Callable[..., Any],
         *arguments: Any,
-        points: frozenset[str] | None = None,
+        points: Container[str] = ALL,
         codes: tuple[int, ...] = (0,),
     ) -> int:
-        """Repeat the work until it ends; each attempt is killed after the first write that `killed_at` does not list yet, or at
-        the first of `points`, where they are given."""
+        """Repeat the work until it ends; each attempt is killed at the first of `points` that `killed_at` does not list yet."""
         while (found := self.run_process(work, *arguments, crash_at=str(killed_at), points=points))[0] == -signal.SIGKILL:
             meanwhile()
         code, said = found
-        points = killed_at.read_text().splitlines() if killed_at.exists() else []
-        assert code in codes, f"exit {code} after the kills at {points[-8:]}: {said[-2500:]}"
+        used = killed_at.read_text().splitlines() if killed_at.exists() else []
+        assert code in codes, f"exit {code} after the kills at {used[-8:]}: {said[-2500:]}"
         return code
 
     def succeed(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> str:
@@ -434,7 +431,7 @@ class KillSequence:
     killed_at: Path
     between: str
     turns: Iterator[int]
-    points: frozenset[str] | None = None
+    points: Container[str] = ALL
 
     def run(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
         return self.copy.repeat_until_done(self.killed_at, self.meanwhile, work, *arguments, points=self.points, codes=codes)

@@ -100,8 +100,8 @@ def test_a_changed_bit_in_a_page_is_found_when_spark_reads_it(session: Any, tmp_
     """Files are compared with their digests before; this is for what changes later, and for the files of the lake."""
     mine = task(tmp_path)
     run_snapshot(session, snapshot_spec(tmp_path, mine, 5, [{"ID": n, "V": f"value {n}"} for n in range(500)]))
-    (in_delta,) = Path(mine.target).glob("*.parquet")
-    Path(mine.target, f".{in_delta.name}.crc").unlink()  # of Hadoop's local file system; other stores have none
+    (in_delta,) = Path(mine.destination.target).glob("*.parquet")
+    Path(mine.destination.target, f".{in_delta.name}.crc").unlink()  # of Hadoop's local file system; other stores have none
     landed = land(tmp_path / "w", 10, 100, [a_row(n, 11, 1, sql_redo=f"text {n}") for n in range(500)])
     in_landing = Path(landed.files[0])
 
@@ -112,7 +112,7 @@ def test_a_changed_bit_in_a_page_is_found_when_spark_reads_it(session: Any, tmp_
     for changed in changed_pages(in_delta, "V"):
         in_delta.write_bytes(changed)
         with pytest.raises(Exception, match="FAILED_READ_FILE"):
-            session.read.format("delta").load(mine.target).collect()
+            session.read.format("delta").load(mine.destination.target).collect()
 
 
 def changed_pages(file: Path, column: str) -> list[bytes]:

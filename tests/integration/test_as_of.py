@@ -226,7 +226,7 @@ def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
             bank.spark.sql(statement)
     with duckdb.connect() as connection:
         connection.load_extension(delta_extension())
-        connection.execute(duck.text.replace("LOAD delta;", ""))
+        connection.execute(duck.text.replace("INSTALL delta;\nLOAD delta;", ""))
         in_duckdb = connection.execute("SELECT id, amount FROM shop.savings").fetchall()
         both_in_duckdb = connection.execute(BOTH).fetchall()
 

@@ -66,11 +66,11 @@ class FolderLake(PlainLake):
         carried_out: dict[str, Rows],
         drops: Drops,
     ) -> TableResult:
-        if task.target in self.tables:
+        if task.destination.target in self.tables:
             return PlainLake.apply_one(self, spec, task, landed, carried_out, drops)
-        if task.shadow_from is None:
+        if task.destination.shadow_from is None:
             return self.hold(spec, task, landed, carried_out)
-        self.tables[task.target] = PlainTable({task.app_id: task.shadow_from - 1}, {})
+        self.tables[task.destination.target] = PlainTable({task.destination.app_id: task.destination.shadow_from - 1}, {})
         return PlainLake.apply_one(self, spec, task, landed, carried_out, drops)
 
     def hold(
@@ -80,11 +80,13 @@ class FolderLake(PlainLake):
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         carried = self.carried_in(spec, task)
         left = [dict(change.row) for change in assemble([*carried, *rows], position=-1) if change.disposition == "carried_out"]
-        carried_out[task.target] = left
+        carried_out[task.destination.target] = left
         changes = sum(map(is_change, rows))
         held = changes + len(carried) - len(left)
         account = RowAccount(landed=changes, carried_in=len(carried), carried_out=len(left), held=held)
-        error = SchemaConflict("the table is missing", cure="snapshot", table=task.table, path=task.target).as_dict()
+        error = SchemaConflict(
+            "the table is missing", cure="snapshot", table=task.table, path=task.destination.target
+        ).as_dict()
         return TableResult(task.table, "held", None, error, balance=account, position=None)
 
 

@@ -57,12 +57,22 @@ def apply_ranges(
         mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
         defaulted = {*task.course.defaulted, *(i for i, value in defaults.items() if value is not None)}
         for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
-            replay(change.row, *of, version, rows, defaults, defaulted, commit_range, task.shadow_from is not None, entering)
+            replay(
+                change.row,
+                *of,
+                version,
+                rows,
+                defaults,
+                defaulted,
+                commit_range,
+                task.destination.shadow_from is not None,
+                entering,
+            )
             if version.organization == "index" and change.row["xid"] in undone and is_moved(*of):
                 raise Ambiguous
         if commit_range.whole is not None:
             take_whole(commit_range, rows)
-    for step in task.reshape:
+    for step in task.destination.reshape:
         follow(step, rows, defaults)
         version = reshaped(version, step)
     return version

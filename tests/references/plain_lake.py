@@ -247,14 +247,17 @@ class PlainLake:
             return self.apply_with_ddl(spec, task, landed, carried_out, drops)
         if isinstance(task.course.deliveries[-1], RereadRows):
             return self.apply_whole_rows(spec, task, landed, carried_out)
-        version, table = task.course.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
+        version, table = (
+            task.course.versions[-1],
+            self.tables.get(task.destination.target, PlainTable({task.destination.app_id: spec.end}, {})),
+        )
         carried = self.carried_in(spec, task)
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         changes = [row for row in rows if is_change(row)]
         kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
-        at = table.positions.get(task.app_id, -1)
+        at = table.positions.get(task.destination.app_id, -1)
         until = None if task.hold is None else task.hold.at_scn
-        disposed = assemble(kept, position=at, until=until, open_since=task.open_since)
+        disposed = assemble(kept, position=at, until=until, open_since=task.destination.open_since)
         self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
@@ -273,9 +276,9 @@ class PlainLake:
             net = fold_in_index(images, table.rows)
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = position_after(spec, task, at)
-        done = replace(table, positions={**table.positions, task.app_id: position}, rows=folded, version=version)
-        number = self.commit(task.target, done)
-        carried_out[task.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
+        done = replace(table, positions={**table.positions, task.destination.app_id: position}, rows=folded, version=version)
+        number = self.commit(task.destination.target, done)
+        carried_out[task.destination.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(
                 task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=number
@@ -291,15 +294,15 @@ class PlainLake:
 
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
-        live = re.sub("/_shadow/[^/]+", "", task.target)
+        live = re.sub("/_shadow/[^/]+", "", task.destination.target)
         return [row for file in spec.redo.carry_in for row in read_carried(file).get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
     ) -> TableResult:
         """Take the rows that were read again, window by window; the redo only counts."""
-        version, table = task.course.versions[-1], self.tables[task.target]
-        at = table.positions.get(task.app_id, -1)
+        version, table = task.course.versions[-1], self.tables[task.destination.target]
+        at = table.positions.get(task.destination.app_id, -1)
         rows, until = dict(table.rows), spec.end if task.hold is None else task.hold.at_scn
         for window in spec.redo.windows:
             for file in window.reread:
@@ -310,9 +313,9 @@ class PlainLake:
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.course.rules)}
         position = max(at, until - 1)
-        done = replace(table, positions={**table.positions, task.app_id: position}, rows=rows, version=version)
-        number = self.commit(task.target, done)
-        carried_out[task.target] = []
+        done = replace(table, positions={**table.positions, task.destination.app_id: position}, rows=rows, version=version)
+        number = self.commit(task.destination.target, done)
+        carried_out[task.destination.target] = []
         ids = version.object_ids
         changes = sum(
             row["object_id"] in ids and row["operation_code"] in (*CHANGES, 255) for _, p in landed for row in p.to_pylist()
@@ -330,8 +333,8 @@ class PlainLake:
         carried_out: dict[str, Rows],
         drops: Drops,
     ) -> TableResult:
-        table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
-        at = table.positions.get(task.app_id, -1)
+        table = self.tables.get(task.destination.target, PlainTable({}, {}))  # one that has joined has no contents yet
+        at = table.positions.get(task.destination.app_id, -1)
         before = table.version or task.course.versions[0]
         rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}
         defaults = dict(table.defaults)
@@ -339,7 +342,7 @@ class PlainLake:
         carried = self.carried_in(spec, task)
         kept, dropped = drops.split([*carried, *raw], str(task.table))
         until = None if task.hold is None else task.hold.at_scn
-        disposed = assemble(kept, position=at, until=until, open_since=task.open_since)
+        disposed = assemble(kept, position=at, until=until, open_since=task.destination.open_since)
         self.note_unattributed(task, disposed)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=sum(map(is_change, raw)), carried_in=len(carried), dropped=dropped, **counts)
@@ -355,12 +358,16 @@ class PlainLake:
             there = {"balance": account, "position": at, "delta_version": table.delta_version}
             return TableResult(task.table, "held", at, no_rowids(task), **there)
         folded = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
-        carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        carried_out[task.destination.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         position = position_after(spec, task, at)
         done = replace(
-            table, positions={**table.positions, task.app_id: position}, rows=folded, version=version, defaults=defaults
+            table,
+            positions={**table.positions, task.destination.app_id: position},
+            rows=folded,
+            version=version,
+            defaults=defaults,
         )
-        number = self.commit(task.target, done)
+        number = self.commit(task.destination.target, done)
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"
         return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=number)

@@ -29,8 +29,9 @@ def create_table(
 
 def create_shadow(context: ApplyContext, table: Target, task: TableTask) -> None:
     """Create the empty shadow table that the task asks for, unless it is there, under the version of its first SCN."""
-    if task.shadow_from is None or table.log is not None:
+    there = task.destination
+    if there.shadow_from is None or table.log is not None:
         return
-    version = task.course.valid_at(task.shadow_from)
-    tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
-    create_table(table, version, task.course.rules, context.translation, tag, task.options, context.may_commit)
+    version = task.course.valid_at(there.shadow_from)
+    tag = Tag(there.app_id, there.shadow_from - 1, context.metadata)
+    create_table(table, version, task.course.rules, context.translation, tag, there.options, context.may_commit)

@@ -31,7 +31,7 @@ from redolake.apply.translation import Translation
 from redolake.errors import OF_BATCH, InvariantBroken, MappingFailed, report_with
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
-from redolake.records.batches.spec import TableTask
+from redolake.records.batches.spec import Destination, TableTask
 from redolake.values import frames
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.quarantine import over_limit
@@ -68,7 +68,7 @@ def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn,
     """Return the columns that the table had in the range. Where two have one name, the older one gets its number too."""
     found = dict[int, ChangeColumn]()
     for version in task.course.versions:
-        for column in target_columns(with_lake_names(version, task.options)):
+        for column in target_columns(with_lake_names(version, task.destination.options)):
             type_ = translation.spark_type(column.type, task.course.rules.get(column.id))
             found[column.id] = ChangeColumn(column.id, column.name, type_)
     last = {column.name.lower(): column.id for column in found.values()}
@@ -96,7 +96,7 @@ def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns:
     absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
     found = finding(version, version.key, task.course.known_from, F.lit(False))
-    classes = () if task.quarantine is None else task.quarantine.classes
+    classes = () if (rule := task.destination.quarantine) is None else rule.classes
     described = decoded.withColumns(
         {
             "finding": found,
@@ -168,9 +168,10 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
 
 def check_limit(task: TableTask, found: Row, changes: int) -> None:
     """Raise the finding of the first change that could not be read, where there are more of these than `at_most` allows."""
-    if task.quarantine is None or found["unread"] is None:
+    rule = task.destination.quarantine
+    if rule is None or found["unread"] is None:
         return
-    why = over_limit(task.quarantine, found["unread_changes"], found["unread_changes"], changes)
+    why = over_limit(rule, found["unread_changes"], found["unread_changes"], changes)
     if why is not None:
         first = found["unread"].asDict()
         check_finding(task, {**first, "what": f"{first['what']}; it is not written with its reason alone: {why}"})
@@ -210,22 +211,23 @@ def in_order(rows: DataFrame) -> DataFrame:
     return numbered.orderBy(*CHANGE_ORDER).select(*shown)
 
 
-def is_written(task: TableTask, form: str) -> bool:
+def is_written(there: Destination, form: str) -> bool:
     """Return whether an earlier attempt has written the table's changes: all of them are there, or none."""
     if form == "delta":
-        log = read_log(task.target, damage_of(task.app_id))
-        return log is not None and task.app_id in log.txns()
-    filesystem, root = open_filesystem(task.target)
+        log = read_log(there.target, damage_of(there.app_id))
+        return log is not None and there.app_id in log.txns()
+    filesystem, root = open_filesystem(there.target)
     return bool(filesystem.exists(f"{root}/{SUCCESS}"))
 
 
 def write_changed_rows(rows: DataFrame, task: TableTask, form: str, end: int, metadata: Mapping[str, object]) -> None:
     """Write the changes in one commit; files that a killed attempt has left are replaced."""
+    there = task.destination
     if form == "delta":
-        tag = Tag(task.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
-        table, terms = open_table(rows.sparkSession, task.target, task.app_id), Terms(task.table, Owner.of(task.app_id))
+        tag = Tag(there.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
+        table, terms = open_table(rows.sparkSession, there.target, there.app_id), Terms(task.table, Owner.of(there.app_id))
         with table.commit(terms, tag, "changes") as writer:
             writer.create(in_order(rows))
     else:
-        in_order(rows).write.mode("overwrite").parquet(task.target)
+        in_order(rows).write.mode("overwrite").parquet(there.target)
         crash.point("changes")

@@ -17,27 +17,28 @@ def check_not_set_back(task: TableTask, start: int, position: int | None, log: T
     A position below the batch is normal where nothing changed since; only the position that the last batch recorded shows an
     older copy. RESTORE and other writers leave the position unchanged; the commits after our last one show them.
     """
+    there = task.destination
     if task.hold is not None and task.hold.at_scn <= start:
         return
-    if task.at_least is not None and position is None and log is None:
+    if there.at_least is not None and position is None and log is None:
         raise TableSetBack(
-            f"commits up to SCN {task.at_least} were applied, and there is no Delta table: `target` or `lake` in pipelines.yml "
-            "was changed, the folder was moved or removed, or a snapshot load of it did not end",
+            f"commits up to SCN {there.at_least} were applied, and there is no Delta table: `target` or `lake` in "
+            "pipelines.yml was changed, the folder was moved or removed, or a snapshot load of it did not end",
             cure="restore the setting or the folder, or move the folder to this path, and run `redolake resume "
             f"{task.table}`; or run `redolake snapshot {task.table} --replace`, which loads the table here and leaves an older "
             "folder as it is",
             table=task.table,
-            path=task.target,
+            path=there.target,
         )
-    if task.at_least is not None and (position is None or position < task.at_least):
+    if there.at_least is not None and (position is None or position < there.at_least):
         raise TableSetBack(
-            f"the Delta table holds commits up to SCN {position}, and held those up to SCN {task.at_least} before: it is an "
+            f"the Delta table holds commits up to SCN {position}, and held those up to SCN {there.at_least} before: it is an "
             "older copy, or a snapshot load of it did not end",
             cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
             table=task.table,
-            path=task.target,
+            path=there.target,
         )
-    check_foreign(log, task.app_id, task.table, task.target)
+    check_foreign(log, there.app_id, task.table, there.target)
 
 
 def check_foreign(log: TableLog | None, app_id: str, table: TableId, path: str, covers: int | None = None) -> None:

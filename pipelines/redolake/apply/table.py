@@ -99,8 +99,8 @@ def apply_table(
     try:
         if task.hold is None or task.hold.at_scn > context.scns.start:
             check_whose(context, table, task)
-            if history is not None and task.history_at_least is not None:
-                check_reached(history.log, task.history_at_least, task.table, history.path)
+            if history is not None and task.destination.history_at_least is not None:
+                check_reached(history.log, task.destination.history_at_least, task.table, history.path)
         check_not_set_back(task, context.scns.start, table.position, table.log)
         apply_ranges(context, table, task, changes_of, progress, prepared, history)
     except OF_ALL_TABLES:
@@ -112,7 +112,7 @@ def apply_table(
     except Exception as surprise:
         check_session(context.spark, surprise, is_last=is_last)
         context.check_lake()
-        error = held_error(task.table, task.target, surprise, task.course.latest.mapping)
+        error = held_error(task.table, table.path, surprise, task.course.latest.mapping)
         table.refresh()
     work = progress.work
     return TableResult(
@@ -134,9 +134,9 @@ def apply_table(
 
 def check_whose(context: ApplyContext, table: Target, task: TableTask) -> None:
     """Raise FolderTaken where the table is another's, or lies in or around another's."""
-    check_owner(table.log, Terms.of(context, task).owner, task.table, task.target)
+    check_owner(table.log, Terms.of(context, task).owner, task.table, table.path)
     if context.has_neighbours:
-        check_not_nested(task.target, task.table)
+        check_not_nested(table.path, task.table)
 
 
 def done_before(context: ApplyContext, table: Target, task: TableTask, balance: RowAccount) -> TableWork:
@@ -168,7 +168,7 @@ def apply_ranges(
                 "the Delta table is missing",
                 cure=f"run `redolake snapshot {task.table} --replace`",
                 table=task.table,
-                path=task.target,
+                path=table.path,
             )
         table.make_ready(context, task)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
@@ -198,10 +198,10 @@ def apply_ranges(
         elif commit_range.steps:
             progress.work = progress.work.plus(TableWork(ddl=kinds_of(commit_range)))
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
-    if task.reshape:
+    if (there := task.destination).reshape:
         context.may_commit()
         end = context.scns.end
-        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.course.latest, task.reshape))
+        table.evolve(context, task, CommitRange(len(ranges), end, end, there.reshaped or task.course.latest, there.reshape))
 
 
 def work_of(task: TableTask, commit_range: CommitRange, committed: CommittedChanges, ready: PreparedRange) -> TableWork:
@@ -214,7 +214,7 @@ def work_of(task: TableTask, commit_range: CommitRange, committed: CommittedChan
         quarantined=by_window(ready.taken.windows),
         masked=committed.count - ready.filtered - ready.taken.count if is_masked else 0,
         nulled=ready.nulled,
-        quarantined_keys=None if task.quarantine is None else ready.taken.open_keys,
+        quarantined_keys=None if task.destination.quarantine is None else ready.taken.open_keys,
         ddl=kinds_of(commit_range),
         first_commit_at=min(times).isoformat() if times else None,
         last_commit_at=max(times).isoformat() if times else None,
@@ -231,7 +231,7 @@ def by_window(counts: Mapping[int, int]) -> dict[str, int]:
 
 def check_settles(task: TableTask, ranges: Sequence[CommitRange]) -> None:
     """Raise InvariantBroken if a commit would end before the highest SCN of the table's chunks, which the plan prevents."""
-    settles = -1 if task.settles_at is None else task.settles_at
+    settles = -1 if (scn := task.destination.settles_at) is None else scn
     for commit_range in ranges[:1]:
         if commit_range.last_scn < settles and commit_range.start <= settles:
             raise InvariantBroken(
@@ -263,7 +263,7 @@ def merge_range(
         **({} if note is None else {ATTEMPT: to_body(note)}),
     }
     if (terms := Terms.of(context, task, later=True)).owner is not None:
-        check_owner(table.log, terms.owner, task.table, task.target)  # before the table says that it is ours
+        check_owner(table.log, terms.owner, task.table, table.path)  # before the table says that it is ours
         table.settle(terms, terms.owner.mark_options(), context.metadata)
     check_position(table, task, standing)
     is_empty = isinstance(prepared, ToMerge) and prepared.is_empty
@@ -273,7 +273,7 @@ def merge_range(
             record_changes(context, history, table, task, commit_range, prepared, count)
         match prepared:
             case ToAppend(changes, count):
-                writer.append(as_rows(changes, table, task.options))
+                writer.append(as_rows(changes, table, task.destination.options))
                 merged = RowCounts(inserted=count)
             case ToMerge() if prepared.is_empty:
                 merged = RowCounts()
@@ -313,7 +313,7 @@ def record_changes(
         case ToMerge():
             assert prepared.events is not None, "`follow` has refused other deliveries"
             check_in_target(table, task, prepared)
-            rows, version, healed = live(table.rows(), task.options), commit_range.version, prepared.taken.healed
+            rows, version, healed = live(table.rows(), task.destination.options), commit_range.version, prepared.taken.healed
             heals = is_among(key_text(version, lambda i: F.col(frames.key(i))), healed) if healed else None
             rows = changed_rows(prepared.events, rows, table.columns, version.key, prepared.missing.ids, count, heals)
         case _:
@@ -326,7 +326,7 @@ def check_in_target(table: Target, task: TableTask, prepared: ToMerge) -> None:
     if not prepared.missing.columns:
         return
     key = [table.columns[column_id] for column_id in prepared.has.key]
-    lacking = not_in_target(prepared.changes, live(table.rows(), task.options), prepared.missing, key)
+    lacking = not_in_target(prepared.changes, live(table.rows(), task.destination.options), prepared.missing, key)
     check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
 
 
@@ -338,7 +338,7 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
 def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: Writer) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged = writer.merge(prepared.changes, prepared.has, task.options)
+        merged = writer.merge(prepared.changes, prepared.has, task.destination.options)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

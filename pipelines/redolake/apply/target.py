@@ -113,7 +113,7 @@ class Terms:
     @classmethod
     def of(cls, context: ApplyContext, task: TableTask, *, later: bool = False) -> Terms:
         """Return the terms of a batch's commits."""
-        owner = Owner.of(task.app_id, context.origin, task.course.latest.object_id)
+        owner = Owner.of(task.destination.app_id, context.origin, task.course.latest.object_id)
         return cls(task.table, owner, context.may_commit, context.check_lake, later=later)
 
 

@@ -62,12 +62,17 @@ class ViewEngine(StrEnum):
     spark = "spark"
     duckdb = "duckdb"
     trino = "trino"
+    delta_rs = "delta-rs"
+    polars = "polars"
+    pandas = "pandas"
 
 
 def views(
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
-    engine: Annotated[ViewEngine, typer.Option("--for", help="The engine whose statements to write.")] = ViewEngine.spark,
+    engine: Annotated[
+        ViewEngine, typer.Option("--for", help="The engine whose statements to write, or the library of Python whose lines.")
+    ] = ViewEngine.spark,
     as_of: Annotated[
         str | None,
         typer.Option(

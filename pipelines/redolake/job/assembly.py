@@ -55,7 +55,7 @@ def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRan
         rows_have_rowids=all(version.organization != "index" for version in course.versions),
         position=position,
         stop_scn=stop_scn(task, scns),
-        open_since=task.open_since,
+        open_since=task.destination.open_since,
         ddl_scns=ddl_scns(task, scns, position),
         no_large_objects=leaves_out_objects(course),
         plain_columns=plain_columns(course),

@@ -31,9 +31,8 @@ from redolake.job.translation import translation
 from redolake.land.files import Files
 from redolake.records.batches.carry import join_transactions
 from redolake.records.batches.manifest import BatchResult, TableResult
-from redolake.records.batches.spec import BatchSpec
+from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.codec import decode, to_file
-from redolake.values.quarantine import QuarantineRule
 from redolake.values.table import TableId
 
 log = logging.getLogger(__name__)
@@ -121,7 +120,7 @@ def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_comm
 
 def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
     """Return the table of each task. A shadow table is created first."""
-    targets = [open_table(context.spark, task.target, task.app_id) for task in spec.tables]
+    targets = [open_table(context.spark, task.destination.target, task.destination.app_id) for task in spec.tables]
     for target, task in zip(targets, spec.tables, strict=True):
         create_shadow(context, target, task)
     return targets
@@ -129,16 +128,18 @@ def open_targets(context: ApplyContext, spec: BatchSpec) -> list[Target]:
 
 def with_quarantines(spec: BatchSpec) -> BatchSpec:
     """Return the spec with the quarantines that something may go to, or is in: one listing says which are there."""
-    rules = [task.quarantine for task in spec.tables if task.quarantine is not None]
+    rules = [rule for task in spec.tables if (rule := task.destination.quarantine) is not None]
     if not rules:
         return spec
     folder = rules[0].path.rpartition("/")[0]
     there = {f"{folder}/{name}" for name in LakeFiles(folder).names("")}
 
-    def rule_of(rule: QuarantineRule | None) -> QuarantineRule | None:
-        return rule if rule is not None and (rule.path in there or (rule.classes and rule.may_write)) else None
+    def with_own(task: TableTask) -> TableTask:
+        rule = task.destination.quarantine
+        has_one = rule is not None and (rule.path in there or (rule.classes and rule.may_write))
+        return task if has_one else replace(task, destination=replace(task.destination, quarantine=None))
 
-    return replace(spec, tables=tuple(replace(task, quarantine=rule_of(task.quarantine)) for task in spec.tables))
+    return replace(spec, tables=tuple(map(with_own, spec.tables)))
 
 
 def batch_result(

@@ -34,7 +34,7 @@ def write_changes(context: ApplyContext, spec: BatchSpec) -> tuple[Assembly, tup
 
 def position_before(task: TableTask, spec: BatchSpec) -> int:
     """Return the position below which commits are not of the range: windows at its beginning have some."""
-    return (spec.start if task.shadow_from is None else task.shadow_from) - 1
+    return (spec.start if (scn := task.destination.shadow_from) is None else scn) - 1
 
 
 def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, number: int, is_last: bool) -> TableResult:
@@ -49,7 +49,7 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
     except Exception as surprise:
         check_session(context.spark, surprise, is_last=is_last)
         context.check_lake()
-        failed = held_error(task.table, task.target, surprise, task.course.latest.mapping)
+        failed = held_error(task.table, task.destination.target, surprise, task.course.latest.mapping)
         return replace(result, state="held", complete_to=spec.start - 1, error=failed)
     apart = {"filtered": written.filtered, "quarantined": written.unread}
     balance = replace(result.balance, applied=result.balance.applied - sum(apart.values()), **apart)
@@ -73,7 +73,7 @@ def write_table(context: ApplyContext, spec: BatchSpec, assembly: Assembly, numb
             raise problem.error(task.table)
     rows = change_rows(unite([batch.changes_of(number, one) for one in ranges]), task, context.translation)
     written = check_rows(rows, task, sum(batch.accounting.count(number, APPLIED, one) for one in ranges))
-    if not is_written(task, spec.changes):
+    if not is_written(task.destination, spec.changes):
         context.may_commit()
         write_changed_rows(with_removals(rows, task, spec.scns), task, spec.changes, spec.end, context.metadata)
     return written

@@ -56,9 +56,10 @@ def join_history(
     was `load` when the copy was made. Raise Terminal, with nothing written, where it does not end with the table's rows."""
     check_lake(spec.lake)
     (task,) = spec.tables
-    table, made = open_table(spark, target, task.app_id), open_history(spark, str(task.history), task.app_id)
+    there = task.destination
+    table, made = open_table(spark, target, there.app_id), open_history(spark, str(there.history), there.app_id)
     check_same(table, task, load, spec.end - 1)
-    found = folded_differences(spark, made, live(table.rows(), task.options), task.course.latest.key, spec.end - 1)
+    found = folded_differences(spark, made, live(table.rows(), there.options), task.course.latest.key, spec.end - 1)
     if not found.is_equal:
         raise Terminal(
             f"by the redo, the table would have other rows: {found.missing_rows} rows missing, {found.extra_rows} extra. "
@@ -67,7 +68,7 @@ def join_history(
             table=task.table,
         )
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, TRANSLATION, may_commit, report, origin=spec.origin)
-    own = open_history(spark, path, task.app_id)
+    own = open_history(spark, path, there.app_id)
     changes = made.rows().filter(F.col("_image").isNotNull() & (F.col("_op") != "load")).count()
     return Rebuilt(own.add(context, table, task, made), changes)
 

@@ -48,10 +48,12 @@ def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> No
     """Apply what has landed since to whole copies, so that all are at the batch's end, also those of which nothing changed."""
     bring_on(spark, spec, report)
     for task in spec.tables:
-        copy = open_table(spark, task.target, task.app_id)
+        copy = open_table(spark, task.destination.target, task.destination.app_id)
         if copy.position is not None and copy.position < spec.end - 1:
             tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
-            with copy.commit(Terms(task.table, Owner.of(task.app_id, spec.origin)), tag, "copy's position") as writer:
+            with copy.commit(
+                Terms(task.table, Owner.of(task.destination.app_id, spec.origin)), tag, "copy's position"
+            ) as writer:
                 writer.append(spark.createDataFrame([], copy.schema))
 
 

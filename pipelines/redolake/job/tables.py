@@ -38,7 +38,7 @@ def is_small(table: Target, task: TableTask, balance: RowAccount) -> bool:
     Rows that were read again may be many, even if the redo has few changes."""
     if task.course.whole or not is_in_redo(task.course.deliveries):
         return False
-    happens = balance.applied or task.course.ddl or task.reshape
+    happens = balance.applied or task.course.ddl or task.destination.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
@@ -98,13 +98,14 @@ class BatchTables:
     def _apply_one(self, number: int, prepared: Prepared | None) -> TableResult:
         context, task, target, started = self.context, self.spec.tables[number], self.targets[number], time.monotonic()
         changes, balance, counted_from = partial(self._changes, number), self.assembly.balances[number], target.position
+        there = task.destination
 
         def apply_once(is_last: bool) -> TableResult:
             if is_last:
                 target.refresh()
                 check_position(target, task, counted_from)  # what was committed is counted by the next attempt
                 context.forget_work(task.table)
-            history = None if task.history is None else open_history(context.spark, task.history, task.app_id)
+            history = None if there.history is None else open_history(context.spark, there.history, there.app_id)
             ready = None if is_last else prepared
             result = apply_table(context, target, task, changes, balance, ready, history, is_last=is_last)
             if history is not None:

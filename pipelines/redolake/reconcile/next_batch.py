@@ -305,12 +305,12 @@ def build_tasks(
         if entry.state != "held":
             hold = announce(context.pipeline, entry.table, hold)
         task = table_task(context, past, app, target, hold, at_least, names)
-        open_since = oldest_open(context, entry, resetlogs_id)
-        task = replace(task, settles_at=settles, open_since=open_since, history_at_least=histories.get(entry.table))
-        if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
-            task = replace(task, quarantine=replace(task.quarantine, may_write=False))
+        there = replace(task.destination, settles_at=settles, history_at_least=histories.get(entry.table))
+        there = replace(there, open_since=oldest_open(context, entry, resetlogs_id))
+        if of_time is not None and there.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
+            there = replace(there, quarantine=replace(there.quarantine, may_write=False))
         known_from = columns_known_from(context, past.known[0], windows, carried)
-        tasks.append(replace(task, course=replace(task.course, known_from=known_from)))
+        tasks.append(replace(task, destination=there, course=replace(task.course, known_from=known_from)))
     return tuple(tasks)
 
 

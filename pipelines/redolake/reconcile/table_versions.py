@@ -28,7 +28,16 @@ from redolake.reconcile.version_conflicts import (
     unseen_partitions,
 )
 from redolake.reconcile.whole_tables import files_of, first_unread
-from redolake.records.batches.spec import ColumnChange, Course, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
+from redolake.records.batches.spec import (
+    ColumnChange,
+    Course,
+    Destination,
+    HoldAt,
+    MinedNames,
+    NameInRedo,
+    TableTask,
+    WholeFile,
+)
 from redolake.records.codec import from_body, to_body
 from redolake.records.windows import DdlRow, WindowManifest
 from redolake.schema import (
@@ -284,10 +293,16 @@ def table_task(
     ruled = rules(context, past.table, versions)
     steps = tuple(column_change(step, ruled) for step in past.derived.steps)
     return TableTask(
-        table=past.table,
-        target=target,
-        app_id=app,
-        course=Course(
+        past.table,
+        Destination(
+            target,
+            app,
+            at_least=at_least,
+            options=context.pipeline.target_options(past.table),
+            history=context.pipeline.history_target(past.table),
+            quarantine=quarantine_rule(context.pipeline, versions),
+        ),
+        Course(
             versions=(first, *versions[1:]),
             rules=ruled,
             ddl=steps,
@@ -296,11 +311,7 @@ def table_task(
             names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
             whole=past.whole,
         ),
-        hold=hold,
-        at_least=at_least,
-        options=context.pipeline.target_options(past.table),
-        history=context.pipeline.history_target(past.table),
-        quarantine=quarantine_rule(context.pipeline, versions),
+        hold,
     )
 
 

@@ -18,7 +18,7 @@ from redolake.reconcile.mappings import mapping_conflict
 from redolake.reconcile.newest_batches import end_of, newest_first
 from redolake.reconcile.table_versions import all_known_versions, rules
 from redolake.reconcile.version_conflicts import key_policy_conflict
-from redolake.records.batches.spec import BatchSpec, TableTask
+from redolake.records.batches.spec import BatchSpec, Destination, TableTask
 from redolake.records.loads import SnapshotTask
 from redolake.steps.shared.folders import folder_findings, refused_folders, with_contents
 from redolake.steps.shared.reader_change import handover_text
@@ -147,8 +147,8 @@ def edit_of(
             return TableEdit(name, "held", conflict.what, conflict.cure)
     if task is None:
         return TableEdit(name, "same", "")
-    if (target := context.pipeline.target(table)) != task.target:
-        what = f"`target` or `lake` has changed: its contents are in {task.target}, and not in {target}"
+    if (target := context.pipeline.target(table)) != (written := written_to(task)).target:
+        what = f"`target` or `lake` has changed: its contents are in {written.target}, and not in {target}"
         instead = f"`redolake snapshot {table.in_command} --replace`, which leaves it as it is"
         cure = f"restore the setting, or move the folder there; or {instead}"
         return TableEdit(name, "held", what, cure)
@@ -173,6 +173,10 @@ def windows_without(context: Run, entries: Iterable[TableEntry]) -> dict[TableId
     return found
 
 
+def written_to(task: LastTask) -> Destination | SnapshotTask:
+    return task.destination if isinstance(task, TableTask) else task
+
+
 def rules_of(task: LastTask) -> Rules:
     return task.course.rules if isinstance(task, TableTask) else task.rules
 
@@ -180,7 +184,7 @@ def rules_of(task: LastTask) -> Rules:
 def rewritten(context: Run, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
-    yield from options.differing(task.options, new_snapshot=True)
+    yield from options.differing(written_to(task).options, new_snapshot=True)
     if own_rules(rules(context, table, known)) != own_rules(rules_of(task)):
         yield "columns"
 
@@ -190,9 +194,11 @@ def followed_changes(context: Run, table: TableId, task: LastTask, known: list[T
     was_null, is_null = (any(map(is_else_null, found.values())) for found in (rules_of(task), rules(context, table, known)))
     if is_null != was_null:
         yield "on_error, by which values that do not fit " + ("become NULL" if is_null else "hold the table; NULLs stay")
-    yield from options.differing(task.options, new_snapshot=False)
-    if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.history:
+    yield from options.differing(written_to(task).options, new_snapshot=False)
+    if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.destination.history:
         begins = (
-            " begins with the table's rows as they are then" if task.history is None else " stays as it is, and gets no more"
+            " begins with the table's rows as they are then"
+            if task.destination.history is None
+            else " stays as it is, and gets no more"
         )
         yield f"history, which{begins}"

@@ -39,7 +39,7 @@ def test_the_summary_counts_the_requested_transactions(finished_run):
 def test_committed_rows_are_in_the_tables(finished_run):
     oracle, summary = finished_run
     with oracle.connect("SHOP") as shop:
-        for table in ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS"):
+        for table in ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS", "EDGE_VALUES"):
             counts = summary.tally.rows[table]
             assert query(shop, f"SELECT COUNT(*) FROM {table}") == [(counts["insert"] - counts["delete"],)], table
 
@@ -73,7 +73,7 @@ def test_the_same_seed_does_the_same_work():
         with standin() as oracle:
             summary = run_workload(Workload(oracle.pdb_dsn, "SHOP", "oracle", transactions=30, sessions=1, seed=7))
             with oracle.connect("SHOP") as shop:
-                tables = ("customers", "orders", "order_lines", "payments")
+                tables = ("customers", "orders", "order_lines", "payments", "stock", "edge_values")
                 return summary.tally.rows, [query(shop, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
 
     assert contents() == contents()

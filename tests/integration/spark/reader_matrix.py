@@ -80,7 +80,7 @@ class Lake:
         finally:
             self.spark.conf.unset(ONE_ROW_A_FILE)
         assert result.error is None
-        return mine.target
+        return mine.destination.target
 
     def copy(self, path: str, name: str) -> str:
         return str(shutil.copytree(path, Path(path).with_name(name)))

@@ -18,7 +18,7 @@ from redolake.apply.create import create_table
 from redolake.apply.lake_tables import open_table
 from redolake.job.snapshot import run_snapshot
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import BatchSpec, Course, LandedWindow, Redo, TableTask
+from redolake.records.batches.spec import BatchSpec, Course, Destination, LandedWindow, Redo, TableTask
 from redolake.records.loads import SnapshotSpec, SnapshotTask
 from redolake.values.scn import Scn
 from redolake.values.table import Column, OracleType, TableId, TableVersion
@@ -39,12 +39,17 @@ def version(table: TableId = TABLE, scn: int = 0, columns: tuple[Column, ...] = 
 
 def task(folder: Path, table: TableId = TABLE, object_id: int = 100, **more: Any) -> TableTask:
     course = {"versions": (version(table, object_id=object_id),), **{name: more.pop(name) for name in COURSE & more.keys()}}
-    fixed = {"app_id": f"p/{table}/1", **more}
-    return TableTask(table=table, target=str(folder / "lake" / table.name), course=Course(**course), **fixed)
+    hold = more.pop("hold", None)
+    there = {"target": str(folder / "lake" / table.name), "app_id": f"p/{table}/1", **more}
+    return TableTask(table, Destination(**there), Course(**course), hold)
 
 
 def with_course(task: TableTask, **course: Any) -> TableTask:
     return replace(task, course=replace(task.course, **course))
+
+
+def with_destination(task: TableTask, **there: Any) -> TableTask:
+    return replace(task, destination=replace(task.destination, **there))
 
 
 def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
@@ -68,7 +73,15 @@ def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mappin
     source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)
-    loaded = SnapshotTask(task.table, task.target, task.app_id, task.course.versions[0], (str(file),), rows=len(rows), scn=scn)
+    loaded = SnapshotTask(
+        task.table,
+        task.destination.target,
+        task.destination.app_id,
+        task.course.versions[0],
+        (str(file),),
+        rows=len(rows),
+        scn=scn,
+    )
     return SnapshotSpec("p", scn, f"token{scn}", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
 
 
@@ -82,15 +95,19 @@ def loaded(spark: Any, folder: Path, task: TableTask, scn: int = 5, rows: Sequen
     def load() -> None:
         assert run_snapshot(spark, snapshot_spec(folder, task, scn, rows)).tables[0].error is None
 
-    copied(("loaded", task.table, task.app_id, task.course.versions[0], scn, json.dumps(rows)), task.target, load)
+    copied(
+        ("loaded", task.table, task.destination.app_id, task.course.versions[0], scn, json.dumps(rows)),
+        task.destination.target,
+        load,
+    )
 
 
 def created(spark: Any, *tasks: TableTask) -> None:
     """Put empty tables there, at no position."""
     for task in tasks:
         first = task.course.versions[0]
-        make = partial(create_table, open_table(spark, task.target, ""), first, task.course.rules, TRANSLATION)
-        copied(("created", first.columns, first.key, tuple(task.course.rules.items())), task.target, make)
+        make = partial(create_table, open_table(spark, task.destination.target, ""), first, task.course.rules, TRANSLATION)
+        copied(("created", first.columns, first.key, tuple(task.course.rules.items())), task.destination.target, make)
 
 
 def copied(what: tuple[Any, ...], target: str, make: Callable[[], None]) -> None:
@@ -103,4 +120,4 @@ def copied(what: tuple[Any, ...], target: str, make: Callable[[], None]) -> None
 
 
 def contents(task: TableTask) -> dict[int, str]:
-    return {int(row["ID"]): row["V"] for row in delta_rows(task.target)}
+    return {int(row["ID"]): row["V"] for row in delta_rows(task.destination.target)}

@@ -39,7 +39,19 @@ from tests.integration.spark.redo_rows import (
     update,
     with_sql,
 )
-from tests.integration.spark.specs import ID, V, W, batch_spec, contents, created, loaded, snapshot_spec, task, version
+from tests.integration.spark.specs import (
+    ID,
+    V,
+    W,
+    batch_spec,
+    contents,
+    created,
+    loaded,
+    snapshot_spec,
+    task,
+    version,
+    with_destination,
+)
 from tests.integration.spark.table_with_ddl import ddl_rows, with_ddl
 from tests.integration.spark.work import work_done
 from tests.references.delta_table import delta_rows, latest_version, position_of
@@ -156,9 +168,9 @@ def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path) -> Non
     run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], tasks))
 
     for mine, rows, (_, _, marked) in zip(tasks, expected, tables.values(), strict=True):
-        read = spark.read.format("delta").load(mine.target).collect()
+        read = spark.read.format("delta").load(mine.destination.target).collect()
         assert {int(row["ID"]): row["V"] for row in read} == rows
-        last = Path(mine.target, "_delta_log", f"{latest_version(mine.target):020d}.json").read_text()
+        last = Path(mine.destination.target, "_delta_log", f"{latest_version(mine.destination.target):020d}.json").read_text()
         assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
 
 
@@ -167,7 +179,7 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
     mine = task(tmp_path, versions=(version(columns=(ID, V, W)),))
     created(spark, mine)
     values = ", ".join(f"({n}, 'v{n}', 'w{n}', 5)" for n in range(1, 12))
-    spark.sql(f"INSERT INTO delta.`{mine.target}` VALUES {values}")
+    spark.sql(f"INSERT INTO delta.`{mine.destination.target}` VALUES {values}")
     full_insert = """insert into "SHOP"."T"("ID","V","W") values ('{}','{}','{}');"""
     gone = """delete from "SHOP"."T" where "ID" = '{}' and "V" = '{}' and "W" = '{}';"""
     v, w, to_null = """"V" = 'x'""", """"W" = 'y'""", """"V" = NULL"""
@@ -198,7 +210,7 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *undone])], [mine]))
 
     assert result.tables[0].error is None
-    found = {int(row["ID"]): (row["V"], row["W"]) for row in delta_rows(mine.target)}
+    found = {int(row["ID"]): (row["V"], row["W"]) for row in delta_rows(mine.destination.target)}
     assert found == {
         1: ("x", "w1"), 2: ("x", "y"), 3: (None, "w3"), 5: ("v4", "w4"), 4: ("x", "w5"), 61: ("v6", "y"), 7: ("x", "n"),
         8: ("v8", "y"), 21: ("a", "b"), 10: ("v10", "y"), 11: ("x", "w11"),
@@ -212,7 +224,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], parallel_tables=1)
 
     def may_commit() -> None:
-        if position_of(first.target, first.app_id) is not None:
+        if position_of(first.destination.target, first.destination.app_id) is not None:
             raise LeaseHeld("somebody else works on the tables")
 
     with pytest.raises(LeaseHeld):
@@ -233,7 +245,7 @@ def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corru
             run_batch(spark, batch_spec(tmp_path, [window], [mine]))
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
-    assert position_of(mine.target, mine.app_id) == 5
+    assert position_of(mine.destination.target, mine.destination.app_id) == 5
 
 
 def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
@@ -276,7 +288,11 @@ def test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_withou
     work = work_done(spark).since(before)
 
     assert [(t.error, t.delta_version) for t in result.tables] == [(None, 12), (None, 2), (None, 1)]
-    assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [18, 4, 2]
+    assert [listed.count(f"{t.target}/_delta_log") for t in (ddl.destination, merged.destination, quiet.destination)] == [
+        18,
+        4,
+        2,
+    ]
     assert work.jobs <= 44
     assert work.stages <= 93
     assert work.shuffled <= 150_000
@@ -317,7 +333,7 @@ def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_
 
     assert [(t.table.name, t.error, t.inserted) for t in result.tables] == [("T", None, 1), ("U", None, 1)]
     assert (contents(mine), contents(other)) == ({1: "a"}, {2: "b"})
-    assert [position_of(t.target, t.app_id) for t in (mine, other)] == [99, 99]
+    assert [position_of(t.destination.target, t.destination.app_id) for t in (mine, other)] == [99, 99]
 
 
 # --- Killed ----------------------------------------------------------------------------------------------------------
@@ -334,7 +350,9 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
         *of_table(committed(50, 20, (1, insert(2, "b"))), "U", 200),
         change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
     ]
-    kept_longer = replace(mine, options=TargetOptions(properties=(("delta.logRetentionDuration", "interval 60 days"),)))
+    kept_longer = with_destination(
+        mine, options=TargetOptions(properties=(("delta.logRetentionDuration", "interval 60 days"),))
+    )
     spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [kept_longer, other], parallel_tables=1)
 
     for point in ("carry-over", "settings", "feature", "merge", "merge", "before manifest"):
@@ -365,4 +383,4 @@ def test_a_duplicate_redo_row_stops_the_batch_before_any_merge(spark, tmp_path: 
     with pytest.raises(InvariantBroken, match=message):
         run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *again])], [mine]))
 
-    assert latest_version(mine.target) == 1
+    assert latest_version(mine.destination.target) == 1

@@ -62,14 +62,14 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
     result = run_batch(spark, batch_spec(tmp_path / "2", [window], [mine]))
 
     assert result.tables[0].error is None
-    assert [str(row["N"]) for row in delta_rows(mine.target)] == ["7.5"]
+    assert [str(row["N"]) for row in delta_rows(mine.destination.target)] == ["7.5"]
 
 
 def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
     mine = task(tmp_path, versions=(version(columns=(ID, V, N)),), defaulted=(3,))
     created(spark, mine)
-    path = f"delta.`{mine.target}`"
+    path = f"delta.`{mine.destination.target}`"
     spark.sql(
         f"INSERT INTO {path} VALUES (1, 'a', 7.5, 5), (2, 'b', 7.5, 5), (3, 'c', 7.5, 5), (4, 'd', 7.5, 5), (6, 'f', 3, 5)"
     )
@@ -87,7 +87,7 @@ def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: P
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert result.tables[0].error is None
-    found = {int(row["ID"]): (row["V"], row["N"]) for row in delta_rows(mine.target)}
+    found = {int(row["ID"]): (row["V"], row["N"]) for row in delta_rows(mine.destination.target)}
     values = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
     assert values == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
 
@@ -104,17 +104,17 @@ def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark,
     mine = task(tmp_path)
     first = task(tmp_path / "first")
     loaded(spark, tmp_path, first, rows=[{"ID": 1, "V": "a"}])
-    as_connect_wrote_it(Path(first.target), Path(mine.target))
+    as_connect_wrote_it(Path(first.destination.target), Path(mine.destination.target))
     windows = [land(tmp_path / str(start), start, start + 90, [control(0, start + 10, 7)]) for start in (10, 100)]
     with pytest.raises(KeyError, match="collate"):
-        read_delta(mine.target)
+        read_delta(mine.destination.target)
 
     with killed_at("evolve"):
         run_batch(spark, batch_spec(tmp_path, windows[:1], [mine]))
     results = [run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables[0] for window in windows]
 
     assert [(result.error, result.delta_version) for result in results] == [(None, 2), (None, 2)]
-    assert read_delta(mine.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
-    assert position_of(mine.target, mine.app_id) == 5
+    assert read_delta(mine.destination.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
+    assert position_of(mine.destination.target, mine.destination.app_id) == 5
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 300, [{"ID": 2, "V": "b"}]))
-    assert read_delta(mine.target).to_pylist() == [{"ID": 2, "V": "b", "_commit_scn": 300}]
+    assert read_delta(mine.destination.target).to_pylist() == [{"ID": 2, "V": "b", "_commit_scn": 300}]

@@ -70,7 +70,7 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
     assert contents(fine) == {2: "b"}
-    log = read_log(fine.target)  # of an older release: it says whose it is since its first change
+    log = read_log(fine.destination.target)  # of an older release: it says whose it is since its first change
     assert log is not None
     assert (log.properties()["redolake.pipeline"], log.properties()["redolake.table"]) == ("p", "SHOP.T")
     (window,) = result.windows
@@ -102,11 +102,11 @@ def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> 
     loaded(spark, tmp_path, mine, rows=[{"ID": 9, "V": "first"}])
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
-    spark.sql(f"OPTIMIZE delta.`{mine.target}`").collect()  # moves the rows of both files to one
+    spark.sql(f"OPTIMIZE delta.`{mine.destination.target}`").collect()  # moves the rows of both files to one
     next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
     assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
-    spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
-    assert position_of(mine.target, mine.app_id) == 199
+    spark.sql(f"RESTORE TABLE delta.`{mine.destination.target}` TO VERSION AS OF 0").collect()
+    assert position_of(mine.destination.target, mine.destination.app_id) == 199
 
     later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
     result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]

@@ -30,7 +30,7 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import DEFAULT, TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table, update
-from tests.integration.spark.specs import ID, batch_spec, contents, loaded, snapshot_spec, task, version
+from tests.integration.spark.specs import ID, batch_spec, contents, loaded, snapshot_spec, task, version, with_destination
 
 pytestmark = pytest.mark.spark
 
@@ -49,7 +49,7 @@ def run_its_statement(spark: Any, mine: TableTask, cure: str) -> TableTask:
 
 
 def with_options(**options: Any) -> Cured:
-    return lambda _spark, mine, _cure: replace(mine, options=TargetOptions(**options))
+    return lambda _spark, mine, _cure: with_destination(mine, options=TargetOptions(**options))
 
 
 @dataclass(frozen=True)
@@ -226,8 +226,8 @@ def held(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
     folder, names = tmp_path_factory.mktemp("held"), list(STATES)
     mine = tasks(folder, names)
     for one in mine:
-        loaded(spark, folder, replace(one, options=TargetOptions()), rows=ROWS)
-        STATES[one.table.name].does(spark, one.target)
+        loaded(spark, folder, with_destination(one, options=TargetOptions()), rows=ROWS)
+        STATES[one.table.name].does(spark, one.destination.target)
     window = land(folder / "w", 10, 100, changes(names, 20, as_in_state=True))
     return Held(folder, run_batch(spark, batch_spec(folder / "1", [window], mine)).tables, window)
 
@@ -268,8 +268,8 @@ def test_a_new_snapshot_cures_each_of_them(spark: Any, held: Held, tmp_path: Pat
     for one in mine:
         state, cure = STATES[one.table.name], cures[one.table.name]
         assert f"redolake snapshot {one.table} --replace`" in cure or state.replaced_with, (one.table, cure)
-        replaced.append(replace(one, options=state.replaced_with or one.options, at_least=150))
-    loads = [replace(snapshot_spec(tmp_path, o, 150, ROWS).tables[0], options=o.options) for o in replaced]
+        replaced.append(with_destination(one, options=state.replaced_with or one.destination.options, at_least=150))
+    loads = [replace(snapshot_spec(tmp_path, o, 150, ROWS).tables[0], options=o.destination.options) for o in replaced]
     spec = SnapshotSpec("p", 150, "token", tuple(loads), str(tmp_path / "load.json"), replace=True)
     window = land(tmp_path / "x", 100, 200, changes(names, 160, as_in_state=False))
 
@@ -321,8 +321,8 @@ def test_the_defaults_of_a_server_hold_no_table_and_change_no_value(spark: Any, 
 
         assert [table.error for table in run_snapshot(server, spec).tables] == [None]
         assert [table.error for table in run_batch(server, batch_spec(tmp_path, [window], [mine])).tables] == [None]
-    log = read_log(mine.target)
+    log = read_log(mine.destination.target)
     assert log is not None
     assert {name for name in log.properties() if name.startswith("delta.")} == {"delta.autoOptimize.autoCompact"}
-    rows = spark.read.format("delta").load(mine.target).selectExpr("int(ID)", "string(V)").collect()
+    rows = spark.read.format("delta").load(mine.destination.target).selectExpr("int(ID)", "string(V)").collect()
     assert dict(map(tuple, rows)) == {1: "1500-01-02 03:04:05.000006", 9: None}

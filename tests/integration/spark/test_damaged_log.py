@@ -19,7 +19,7 @@ from redolake.records.batches.spec import TableTask
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, update
-from tests.integration.spark.specs import batch_spec, snapshot_spec, task
+from tests.integration.spark.specs import batch_spec, snapshot_spec, task, with_destination
 
 pytestmark = pytest.mark.spark
 
@@ -39,10 +39,12 @@ def tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
         first = replace(snapshot_spec(folder, mine, 50, ROWS), origin="1-2-3")
         run_snapshot(spark, replace(first, tables=(replace(first.tables[0], options=options),)))
         for scn in range(51, LAST + 1):
-            with session_with_tag(spark, Tag(DeltaTable(spark, mine.target, mine.app_id).app_id, scn, {})) as session:
-                session.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
+            with session_with_tag(
+                spark, Tag(DeltaTable(spark, mine.destination.target, mine.destination.app_id).app_id, scn, {})
+            ) as session:
+                session.sql(f"UPDATE delta.`{mine.destination.target}` SET V = '{scn}' WHERE ID = 1")
         made[kind] = folder
-        for file in Path(mine.target).rglob(".*.crc"):
+        for file in Path(mine.destination.target).rglob(".*.crc"):
             file.unlink()  # of Hadoop's local file system; other stores have none
     return made
 
@@ -171,7 +173,7 @@ NAMELESS = ("no commit and no checkpoint", "a log that is a file", "a checkpoint
 
 
 def rows_of(spark: Any, mine: TableTask) -> dict[int, str]:
-    return {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(mine.target).collect()}
+    return {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(mine.destination.target).collect()}
 
 
 def apply_one(spark: Any, folder: Path, mine: TableTask, end: int, key: int, old: str) -> dict[str, Any] | None:
@@ -188,7 +190,7 @@ def test_a_damaged_log_is_a_typed_error_and_the_load_that_it_names_succeeds(
     kind, change, code = DAMAGES[damage]
     mine = task(tmp_path, at_least=LAST)
     shutil.copytree(tables[kind] / "lake", tmp_path / "lake")
-    log = Path(mine.target, "_delta_log")
+    log = Path(mine.destination.target, "_delta_log")
     change(log)
     left = sorted(file.read_bytes() for file in log.rglob("*") if file.is_file())
     forget = spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache
@@ -202,16 +204,19 @@ def test_a_damaged_log_is_a_typed_error_and_the_load_that_it_names_succeeds(
         assert error is not None
         assert (error["code"], error["where"]["table"]) == (code, "SHOP.T")
         assert "`redolake snapshot SHOP.T --replace`" in error["cure"]
-        assert Path(mine.target) in Path(error["where"]["path"].removeprefix("file:")).parents or code == "TableSetBack"
+        assert (
+            Path(mine.destination.target) in Path(error["where"]["path"].removeprefix("file:")).parents
+            or code == "TableSetBack"
+        )
     else:
         assert error is None
     loaded = run_snapshot(spark, again).tables[0]
 
     assert (loaded.error, loaded.loaded, rows_of(spark, mine)) == (None, True, {1: "v1"})
     if damage in CONTINUED:
-        assert apply_one(spark, tmp_path, replace(mine, at_least=60), 110, 1, "v1") is None
+        assert apply_one(spark, tmp_path, with_destination(mine, at_least=60), 110, 1, "v1") is None
         assert rows_of(spark, mine) == {1: "changed"}
-    if (aside := list(Path(mine.target).glob("_delta_log.*"))) != []:
+    if (aside := list(Path(mine.destination.target).glob("_delta_log.*"))) != []:
         assert sorted(file.read_bytes() for file in aside[0].rglob("*") if file.is_file()) == left, "something is lost"
     if refused is not None:
         assert (refused.error or {}).get("code") == "FolderTaken"

@@ -21,7 +21,7 @@ from redolake.apply.delta.target import DeltaTarget
 from redolake.errors import SchemaConflict, ValueDoesNotFit
 from redolake.host import crash
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import ChangeKind, ColumnChange, Course, TableTask
+from redolake.records.batches.spec import ChangeKind, ColumnChange, Course, Destination, TableTask
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import Readers, TargetOptions
@@ -61,8 +61,8 @@ class Table:
         """Follow the steps to a version of these columns."""
         version = self.version(*columns)
         context = ApplyContext(self.spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION, report=self.said.append)
-        task = TableTask(T, self.path, "p/SHOP.T/1", Course((version,)), options=TargetOptions(self.readers))
-        table = DeltaTable(self.spark, self.path, task.app_id)
+        task = TableTask(T, Destination(self.path, "p/SHOP.T/1", options=TargetOptions(self.readers)), Course((version,)))
+        table = DeltaTable(self.spark, self.path, task.destination.app_id)
         evolve(context, table, task, CommitRange(1, 20, 100, version, tuple(steps)))
 
     def rows(self, at: int | None = None) -> list[dict[str, Any]]:

@@ -42,7 +42,18 @@ from redolake.values.canonical import HashPlan
 from redolake.values.scn import Scn, ScnRange
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, update
-from tests.integration.spark.specs import ID, TABLE, V, batch_spec, contents, loaded, snapshot_spec, task, version
+from tests.integration.spark.specs import (
+    ID,
+    TABLE,
+    V,
+    batch_spec,
+    contents,
+    loaded,
+    snapshot_spec,
+    task,
+    version,
+    with_destination,
+)
 from tests.integration.spark.table_with_ddl import with_ddl
 from tests.references.delta_table import latest_version
 
@@ -96,8 +107,8 @@ def load(given: Given, may_commit: Callable[[], None]) -> Any:
 
 
 def swap(given: Given, may_commit: Callable[[], None]) -> Any:
-    newest = latest_version(given.mine.target)
-    one = VersionToRead(TABLE, given.mine.target, newest, given.mine.app_id, AT, None, given.copied())
+    newest = latest_version(given.mine.destination.target)
+    one = VersionToRead(TABLE, given.mine.destination.target, newest, given.mine.destination.app_id, AT, None, given.copied())
     make_copy(given.spark, one, {"copy": True}, is_whole=True)
     return swap_rows(given.spark, one, 1, {"swap": "x"}, may_commit)
 
@@ -107,7 +118,14 @@ def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
     pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "V": ["right"]}), file)
     plan = HashPlan(((1, "number"),), ((1, "number"), (2, "text")), (), 12)
     one = CompareTask(
-        TABLE, given.mine.target, given.mine.course.versions[0], (str(file),), AT, 2, app_id=given.mine.app_id, hashing=plan
+        TABLE,
+        given.mine.destination.target,
+        given.mine.course.versions[0],
+        (str(file),),
+        AT,
+        2,
+        app_id=given.mine.destination.app_id,
+        hashing=plan,
     )
     found = hash_keys(given.spark, one, (("1",),), TRANSLATION)
     return repair(given.spark, RepairTask(one, found, 1, None, {"repair": "r"}), TRANSLATION, may_commit)
@@ -116,7 +134,15 @@ def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
 def filled(given: Given, may_commit: Callable[[], None]) -> Any:
     file = given.folder / "filled.parquet"
     pq.write_table(pa.table({"ID": pa.array(range(1, 5), pa.decimal128(10, 0)), "V": ["x"] * 4}), file)
-    one = SnapshotTask(TABLE, given.mine.target, given.mine.app_id, version(columns=(ID, V)), (str(file),), scn=AT, joins=(2,))
+    one = SnapshotTask(
+        TABLE,
+        given.mine.destination.target,
+        given.mine.destination.app_id,
+        version(columns=(ID, V)),
+        (str(file),),
+        scn=AT,
+        joins=(2,),
+    )
     spec = SnapshotSpec("p", AT, "filling", (one,), str(given.folder / "filled.json"))
     return run_filling(given.spark, spec, may_commit)
 
@@ -125,25 +151,31 @@ def rebuilt(given: Given, may_commit: Callable[[], None]) -> Any:
     """Add a history that was made elsewhere to that of the table."""
     context = ApplyContext(given.spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION, may_commit)
     context = replace(context, check_lake=partial(require, given.lake))
-    made, own = (open_history(given.spark, path, given.mine.app_id) for path in (str(given.folder / "made"), given.target))
-    return own.add(context, open_table(given.spark, given.mine.target, given.mine.app_id), given.mine, made)
+    made, own = (
+        open_history(given.spark, path, given.mine.destination.app_id) for path in (str(given.folder / "made"), given.target)
+    )
+    return own.add(
+        context, open_table(given.spark, given.mine.destination.target, given.mine.destination.app_id), given.mine, made
+    )
 
 
 def copied_events(given: Given, may_commit: Callable[[], None]) -> Any:
     """Copy the events of a quarantine, where an attempt before has left a copy already."""
-    terms = Terms(TABLE, Owner.of(given.mine.app_id), may_commit, partial(require, given.lake))
+    terms = Terms(TABLE, Owner.of(given.mine.destination.app_id), may_commit, partial(require, given.lake))
     return copy_events(open_events(given.spark, given.target, TABLE), terms, str(given.folder / "events"), "", AT, 2)
 
 
 def cut(given: Given, may_commit: Callable[[], None]) -> Any:
-    return shorten_history(given.spark, given.target, given.mine.target, datetime(2100, 1, 1), "p", TABLE, may_commit)
+    return shorten_history(
+        given.spark, given.target, given.mine.destination.target, datetime(2100, 1, 1), "p", TABLE, may_commit
+    )
 
 
 def maintained(given: Given, may_commit: Callable[[], None]) -> Any:
     spec = MaintenanceSpec("p", "t", (), "manifest", 1, 1 << 30, 5.0, history_hours=48)
-    terms = Terms(TABLE, Owner.of(given.mine.app_id), may_commit, partial(require, given.lake), any_rows=True)
-    table = open_table(given.spark, given.mine.target, given.mine.app_id)
-    return table.maintain(spec, MaintenanceTask(TABLE, given.mine.target), terms)
+    terms = Terms(TABLE, Owner.of(given.mine.destination.app_id), may_commit, partial(require, given.lake), any_rows=True)
+    table = open_table(given.spark, given.mine.destination.target, given.mine.destination.app_id)
+    return table.maintain(spec, MaintenanceTask(TABLE, given.mine.destination.target), terms)
 
 
 def require(lake: Path) -> None:
@@ -154,7 +186,7 @@ def require(lake: Path) -> None:
 def with_history(given: Given) -> None:
     """Let the table have a history at two positions, and another folder the same one."""
     history, older = Path(given.target), given.folder / "older-history"
-    mine = replace(given.mine, history=str(history))
+    mine = with_destination(given.mine, history=str(history))
     for first, name in ((AT + 1, "h"), (AT + 3, "i")):
         window = land(given.folder / name, first, first + 2, committed(0, first, (3, update(2, "v2", f"at {first}"))))
         assert run_batch(given.spark, batch_spec(given.folder / name, [window], [mine])).tables[0].error is None
@@ -196,7 +228,7 @@ def another_owner(given: Given) -> None:
 
 
 def our_own_late_commit(given: Given) -> None:
-    table = DeltaTable(given.spark, given.target, given.mine.app_id)
+    table = DeltaTable(given.spark, given.target, given.mine.destination.app_id)
     values = {"ID": F.lit(7), "V": F.lit("late"), "_commit_scn": F.lit(12)}
     fields = ((values.get(f.name, F.lit(None)).cast(f.dataType), f.name) for f in table.schema.fields)
     rows = given.spark.range(1).select(*(value.alias(name) for value, name in fields))
@@ -236,10 +268,10 @@ def test_a_table_is_not_written_when_somebody_comes_in_between(
 ) -> None:
     mine = task(tmp_path)
     loaded(spark, tmp_path, mine, scn=5, rows=ROWS)
-    shutil.copytree(mine.target, tmp_path / "older")
+    shutil.copytree(mine.destination.target, tmp_path / "older")
     first = land(tmp_path / "first", 6, AT + 1, committed(90, 7, (3, update(4, "v4", "V4"))))  # fmt: skip
     assert run_batch(spark, batch_spec(tmp_path / "0", [first], [mine])).tables[0].error is None
-    given, asked = Given(spark, tmp_path, mine, tmp_path / "older", mine.target), 0
+    given, asked = Given(spark, tmp_path, mine, tmp_path / "older", mine.destination.target), 0
     if way in BESIDE:
         name, older, begin = BESIDE[way]
         given = replace(given, older=tmp_path / older, target=str(given.lake / name))
@@ -272,7 +304,7 @@ def test_a_copy_is_not_made_in_the_folder_of_another_table(spark, tmp_path: Path
     mine, other = task(tmp_path), task(tmp_path / "others")
     loaded(spark, tmp_path, mine, rows=ROWS)
     loaded(spark, tmp_path, task(tmp_path / "others", app_id="other/SHOP.T/1"), rows=ROWS[:1])
-    one = VersionToRead(TABLE, mine.target, 1, mine.app_id, 5, None, other.target)
+    one = VersionToRead(TABLE, mine.destination.target, 1, mine.destination.app_id, 5, None, other.destination.target)
 
     with pytest.raises(FolderTaken):
         make_copy(spark, one, {"copy": True}, is_whole=True)
@@ -284,7 +316,7 @@ def test_who_comes_between_two_commits_of_ddl_is_found_after_the_second(spark, t
     """The second begins with what the first has read after itself."""
     mine = task(tmp_path)
     loaded(spark, tmp_path, mine, rows=ROWS)
-    given, asked = Given(spark, tmp_path, mine, tmp_path, mine.target), 0
+    given, asked = Given(spark, tmp_path, mine, tmp_path, mine.destination.target), 0
 
     def may_commit() -> None:
         nonlocal asked

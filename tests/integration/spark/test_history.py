@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from tests.generated.hunts import EXAMPLES
 from tests.generated.redo_history import History
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, partial, update, with_sql
-from tests.integration.spark.specs import batch_spec, contents, loaded, snapshot_spec, task
+from tests.integration.spark.specs import batch_spec, contents, loaded, snapshot_spec, task, with_destination
 from tests.references.delta_table import latest_version, read_delta
 from tests.support.killed import killed_at
 
@@ -52,7 +51,7 @@ def changes(mine: TableTask) -> list[tuple[Any, ...]]:
 
 
 def history_rows(mine: TableTask) -> list[dict[str, Any]]:
-    return read_delta(str(mine.history)).to_pylist()
+    return read_delta(str(mine.destination.history)).to_pylist()
 
 
 def quoted(name: str) -> str:
@@ -62,7 +61,7 @@ def quoted(name: str) -> str:
 def as_of(mine: TableTask, scn: int) -> dict[int, str]:
     """Fold the history in DuckDB, by the query that users get."""
     with duckdb.connect() as connection:
-        connection.register("history", read_delta(str(mine.history)))
+        connection.register("history", read_delta(str(mine.destination.history)))
         rows = connection.execute(as_of_sql("history", ("ID", "V"), ("ID",), quoted, scn)).fetchall()
     assert len({key for key, _ in rows}) == len(rows)
     return {int(key): value for key, value in rows}
@@ -95,9 +94,15 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
     assert [table.error for table in result.tables] == [None]
     assert contents(mine) == history.truth(history.end - 1)
     compared = CompareTask(
-        mine.table, mine.target, mine.course.versions[0], (), history.end - 1, latest_version(mine.target), app_id=mine.app_id
+        mine.table,
+        mine.destination.target,
+        mine.course.versions[0],
+        (),
+        history.end - 1,
+        latest_version(mine.destination.target),
+        app_id=mine.destination.app_id,
     )
-    assert compare_history(spark, compared, str(mine.history)) == ProvedHistory()
+    assert compare_history(spark, compared, str(mine.destination.history)) == ProvedHistory()
     for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
         assert as_of(mine, scn) == history.truth(scn), scn
 
@@ -119,11 +124,11 @@ def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(s
         window = land(tmp_path / f"w{number}", start, start + 90, committed(number * 10, start + 5, (3, update(1, old, new))))
         (done,) = run_batch(spark, batch_spec(tmp_path / str(number), [window], [mine])).tables
         if number == 0:
-            shutil.copytree(str(mine.history), tmp_path / "older")
+            shutil.copytree(str(mine.destination.history), tmp_path / "older")
     assert done.history is not None
     change, code = HISTORY_DAMAGES[damage]
-    change(Path(str(mine.history)), tmp_path / "older")
-    held = replace(mine, history_at_least=done.history.position)
+    change(Path(str(mine.destination.history)), tmp_path / "older")
+    held = with_destination(mine, history_at_least=done.history.position)
     next_one = land(tmp_path / "w3", 190, 300, committed(50, 195, (3, update(1, "c", "d"))))
 
     (found,) = run_batch(spark, batch_spec(tmp_path / "3", [next_one], [held])).tables
@@ -132,7 +137,7 @@ def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(s
     cure = str((found.error or {})["cure"])
     assert "`redolake history rebuild SHOP.T --execute --yes --reason WHY`" in cure
     assert "`redolake resume SHOP.T --new-history --reason WHY`" in cure
-    assert (found.error or {})["where"]["path"].startswith(str(mine.history))
+    assert (found.error or {})["where"]["path"].startswith(str(mine.destination.history))
 
 
 def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Path) -> None:
@@ -140,14 +145,20 @@ def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Pat
     loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"))))
     run_batch(spark, batch_spec(tmp_path, [window], [mine]))
-    for file in Path(str(mine.history)).glob("*.parquet"):
+    for file in Path(str(mine.destination.history)).glob("*.parquet"):
         file.unlink()
     compared = CompareTask(
-        mine.table, mine.target, mine.course.versions[0], (), 99, latest_version(mine.target), app_id=mine.app_id
+        mine.table,
+        mine.destination.target,
+        mine.course.versions[0],
+        (),
+        99,
+        latest_version(mine.destination.target),
+        app_id=mine.destination.app_id,
     )
 
     with pytest.raises(LakeDamaged, match="could not read a file of the history"):
-        compare_with_history(spark, compared, str(mine.history))
+        compare_with_history(spark, compared, str(mine.destination.history))
 
 
 def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path) -> None:
@@ -184,11 +195,11 @@ def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path)
     assert (first["_user"], first["_xid"], first["_redo_thread"], first["_scn"]) == ("ANN", "1.2.0", 1, 20)
     assert {row["_user"] for row in history_rows(mine) if row["_commit_scn"] == 23} == {None}, "LogMiner does not know the user"
     with duckdb.connect() as connection:
-        connection.register("history", read_delta(str(mine.history)))
+        connection.register("history", read_delta(str(mine.destination.history)))
         sql = versions_sql("history", ("ID", "V"), ("ID",), quoted)
         ones = connection.execute(f"SELECT v, valid_from_scn, valid_to_scn, is_current FROM ({sql}) WHERE id = 1").fetchall()
     assert sorted(ones) == [("b", 21, None, True), ("v1", 5, 21, False)]
-    found = history_of(mine.table, str(mine.history), mine.target)
+    found = history_of(mine.table, str(mine.destination.history), mine.destination.target)
     assert found is not None
     of_two = UnionView(tables=("SHOP.T",), discriminator="shard")
     union = make_union("shop.all_versions", of_two, [Member(mine.table, one, found.lake_columns) for one in ("1", "2")])
@@ -246,11 +257,11 @@ def test_a_history_without_what_is_too_old_says_the_same_of_all_later_scns(
         return
     limit = times[min(int(share * len(times)), len(times) - 1)]
 
-    planned = older_history(spark, str(mine.history), limit)
+    planned = older_history(spark, str(mine.destination.history), limit)
     assert planned is not None
     with killed_at("history cut"):
-        shorten_history(spark, str(mine.history), mine.target, limit, "p", mine.table)
-    assert older_history(spark, str(mine.history), limit) is None, "a repeat finds nothing"
+        shorten_history(spark, str(mine.destination.history), mine.destination.target, limit, "p", mine.table)
+    assert older_history(spark, str(mine.destination.history), limit) is None, "a repeat finds nothing"
     run_batch(spark, batch_spec(folder, windows, [mine]))
 
     rows = history_rows(mine)

@@ -24,7 +24,7 @@ from redolake.records.batches.spec import ColumnChange
 from redolake.values.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table
-from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version, with_course
+from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version, with_course, with_destination
 
 pytestmark = pytest.mark.spark
 
@@ -89,8 +89,8 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
         ColumnChange(40, "comment", named, comment=default),
         ColumnChange(40, "comment_table", ID, comment=default),
     )
-    mine = replace(task(tmp_path, table, versions=versions, ddl=ddl), target=str(tmp_path / "back`tick"))
-    mine = replace(mine, app_id=f"p/{str(table).replace('${', '$%7B')}/1")  # as reconcile.table_versions writes it
+    mine = with_destination(task(tmp_path, table, versions=versions, ddl=ddl), target=str(tmp_path / "back`tick"))
+    mine = with_destination(mine, app_id=f"p/{str(table).replace('${', '$%7B')}/1")  # as reconcile.table_versions writes it
     first = with_course(mine, versions=(version(table),), deliveries=())
     spec = snapshot_spec(tmp_path, replace(first, table=TableId("SHOP", "T")), 5, [{"ID": 1, "V": "a"}])
     read = replace(spec.tables[0], table=table, version=versions[0])
@@ -110,16 +110,16 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
     (result,) = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, landed)], [mine])).tables
 
     assert result.error is None
-    frame = spark.read.format("delta").load(mine.target)
+    frame = spark.read.format("delta").load(mine.destination.target)
     assert frame.columns == ["ID", SECRET, added.name, "_commit_scn"]
     found = sorted((int(row[0]), row[1], row[2]) for row in frame.collect())
     assert found == [(1, "z", default), (2, SECRET, default), (3, "c", "d")]
-    log = read_log(mine.target)
+    log = read_log(mine.destination.target)
     assert log is not None
     assert (log.description(), frame.schema[SECRET].metadata["comment"]) == (default, default)
-    assert log.last_txn(log.current_id(mine.app_id)) is not None
+    assert log.last_txn(log.current_id(mine.destination.app_id)) is not None
     path = spark._jvm.java.lang.System.getenv("PATH")
-    assert [file.name for file in Path(mine.target, "_delta_log").glob("*.json") if path in file.read_text()] == []
+    assert [file.name for file in Path(mine.destination.target, "_delta_log").glob("*.json") if path in file.read_text()] == []
 
 
 def test_the_description_of_a_commit_is_kept_as_it_is(spark: Any, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_error_of_a_commit_that_fails_contains_no_value_of_a_row(
 ) -> None:
     mine = task(tmp_path)
     loaded(spark, tmp_path, mine, 5, [{"ID": 1, "V": "1"}])
-    spark.sql(f"ALTER TABLE delta.`{mine.target}` ADD CONSTRAINT whole CHECK (CAST(V AS INT) > 0)").collect()
+    spark.sql(f"ALTER TABLE delta.`{mine.destination.target}` ADD CONSTRAINT whole CHECK (CAST(V AS INT) > 0)").collect()
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "hunter2"))))
     caplog.set_level("DEBUG", "redolake")
 

@@ -33,8 +33,8 @@ def test_a_batch_of_young_rows_does_not_read_the_file_of_old_ones(spark, tmp_pat
         monkeypatch.setattr(key_range, "LARGE_BYTES", 0)
     mine = task(tmp_path)
     loaded(spark, tmp_path, mine, rows=[{"ID": n, "V": f"v{n}"} for n in range(1, 9)])
-    (name,) = replay(Path(mine.target))[1]
-    old = Path(mine.target, name)
+    (name,) = replay(Path(mine.destination.target))[1]
+    old = Path(mine.destination.target, name)
 
     def batch(number: int, *changes: tuple[int, str]) -> TableResult:
         start, end = 100 * number, 100 * number + 100
@@ -100,17 +100,19 @@ def test_a_row_of_a_table_that_another_program_has_compacted_is_found(spark, tmp
 
     assert batch(50, (1, insert(key, "a")), (1, insert(key + 1, "gone"))).error is None
     assert batch(100, (1, insert(key + 2, "c"))).error is None
-    DeltaTable(mine.target).optimize.compact()
+    DeltaTable(mine.destination.target).optimize.compact()
     ranges = KeyRanges(1, "number", ((str(key), None),))
-    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], (), 150, 0, ranges=ranges)
-    rows = spark.read.format("delta").load(mine.target)
+    compared = CompareTask(mine.table, mine.destination.target, mine.course.versions[0], (), 150, 0, ranges=ranges)
+    rows = spark.read.format("delta").load(mine.destination.target)
     assert rows.where(f"ID >= {key}").count() == (3 if digits == 18 else 0), "delta-rs writes other statistics now"
     assert in_ranges(rows, compared).count() == 3, "`verify` sees the rows too"
     assert batch(150, (2, delete(key + 2, "c"))).error is None  # its commit knows the size of the table again
     done = batch(200, (3, update(key, "a", "A")), (2, delete(key + 1, "gone")))
 
     assert done.error is None
-    assert [(int(row["ID"]), row["V"]) for row in spark.read.format("delta").load(mine.target).collect()] == [(key, "A")]
+    assert [(int(row["ID"]), row["V"]) for row in spark.read.format("delta").load(mine.destination.target).collect()] == [
+        (key, "A")
+    ]
 
 
 @contextmanager

@@ -53,15 +53,17 @@ def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn
 
 
 def there(mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
-    rows = delta_rows(mine.target)
+    rows = delta_rows(mine.destination.target)
     return Counter(tuple(int(r[n]) if n == "ID" else r[n] for n in names) for r in rows)
 
 
 def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int) -> Comparison:
     files = loaded(folder, mine, rows, scn).tables[0].files
-    newest = latest_version(mine.target)
+    newest = latest_version(mine.destination.target)
     assert newest is not None
-    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.course.versions[-1], files, scn, newest)])
+    (found,) = compare_tables(
+        spark, [CompareTask(mine.table, mine.destination.target, mine.course.versions[-1], files, scn, newest)]
+    )
     return found
 
 
@@ -159,7 +161,7 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
     assert half.total() == 6
     assert (done.error, done.balance.applied) == (None, 4)
     assert there(mine, "ID", "V", "SHELF") == expected
-    assert position_of(mine.target, mine.app_id) == 99
+    assert position_of(mine.destination.target, mine.destination.app_id) == 99
 
 
 def test_the_update_of_objects_that_follows_an_insert_is_no_change_of_an_append_only_table(spark, tmp_path: Path) -> None:
@@ -205,12 +207,12 @@ def test_a_commit_of_a_killed_batch_is_never_appended_twice_without_an_error(
 
     def prepared_while_the_other_commits(plan: Any) -> Any:
         found = take(plan)
-        tag = Tag(DeltaTable(spark, mine.target, mine.app_id).app_id, 49, {})
-        types = spark.read.format("delta").load(mine.target).schema
+        tag = Tag(DeltaTable(spark, mine.destination.target, mine.destination.app_id).app_id, 49, {})
+        types = spark.read.format("delta").load(mine.destination.target).schema
         rows = spark.sql("SELECT '1' AS ID, 'a' AS V, 20 AS _commit_scn").select(
             *(F.col(f.name).cast(f.dataType) for f in types)
         )
-        rows.write.format("delta").mode("append").options(**options_of(tag)).save(mine.target)
+        rows.write.format("delta").mode("append").options(**options_of(tag)).save(mine.destination.target)
         return found
 
     with monkeypatch.context() as patched:

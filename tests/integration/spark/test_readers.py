@@ -43,6 +43,7 @@ from tests.tables.lake_values import COLUMNS, LakeValues
 pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "reading-the-lake.md"
+HOW_TO = PAGE.parents[1] / "how-to" / "read-the-lake.md"
 D = Column(3, "D", OracleType("DATE"), 3)
 N = Column(4, "N", OracleType("NUMBER", precision=5, scale=1), 4)
 AFTER_DDL = (ID, replace(V, name="TEXT"), D)
@@ -106,7 +107,7 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     rows = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     for mine in tasks:
         loaded = snapshot_spec(tmp_path, mine, 5, rows)
-        run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], options=mine.options),)))
+        run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], options=mine.destination.options),)))
     answers = {"new": read(spark, tasks)}
     changes = committed(0, 20, (1, insert(9, "new"), "R9"), (3, update(2, "v2", "changed"), "R2"), (2, delete(3, "v3"), "R3"))
     run(spark, tmp_path, tasks, 10, changes)
@@ -116,11 +117,26 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     run(spark, tmp_path, tasks, 100, committed(30, 150, (1, dated, "R10")))
     answers["evolved"] = read(spark, tasks)
 
-    assert [len(by_spark(spark, mine.target)) for mine in tasks] == [9, 9]
+    assert [len(by_spark(spark, mine.destination.target)) for mine in tasks] == [9, 9]
     of_any = {f"{reader} {when}": found[1][reader] for when, found in answers.items() for reader in READERS}
     assert {key: said for key, said in of_any.items() if said != "yes"} == {}
     found = [[reader, *(answers[when][0][reader][:3].strip(":") for when in answers), "yes"] for reader in READERS]
     assert found == described()
+
+
+def test_the_block_of_spark_runs_as_its_page_prints_it(spark: Any, tmp_path: Path) -> None:
+    """The blocks of the other readers are run by tests/unit/test_read_the_lake.py."""
+    block = HOW_TO.read_text().partition("## Spark\n\n```sql\n")[2].partition("```")[0]
+    path = str(tmp_path / "orders")
+    spark.createDataFrame([(1, "NEW"), (2, "PAID"), (3, "NEW")], "ID int, STATUS string").write.format("delta").save(path)
+
+    *made, query = block.replace("/data/lake/shop/orders", path).strip().removesuffix(";").split(";\n")
+    for statement in made:
+        spark.sql(statement)
+    try:
+        assert [tuple(row) for row in spark.sql(query).collect()] == [("NEW", 2), ("PAID", 1)]
+    finally:
+        spark.sql("DROP VIEW shop.orders")
 
 
 def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, connect_beside: Any, tmp_path: Path) -> None:
@@ -214,6 +230,6 @@ def read(spark: Any, tasks: list[TableTask]) -> list[dict[str, str]]:
     """Return, for each table, each reader's answer."""
     found = []
     for mine in tasks:
-        expected = by_spark(spark, mine.target)
-        found.append({name: answer(reader, mine.target, expected) for name, reader in READERS.items()})
+        expected = by_spark(spark, mine.destination.target)
+        found.append({name: answer(reader, mine.destination.target, expected) for name, reader in READERS.items()})
     return found

@@ -28,7 +28,7 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
-from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version, with_course
+from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version, with_course, with_destination
 from tests.references.delta_table import delta_rows, latest_version, position_of, read_delta
 from tests.support.killed import killed_at
 
@@ -51,15 +51,18 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert (again.tables[0].state, again.tables[0].loaded) == ("applied", False)
     assert (newer.loaded, newer.rows, newer.delta_version) == (True, 1, 2)
     assert (older.state, older.error["code"]) == ("held", "LandingConflict")
-    assert (replaced.loaded, position_of(mine.target, mine.app_id)) == (True, 50)
+    assert (replaced.loaded, position_of(mine.destination.target, mine.destination.app_id)) == (True, 50)
     assert contents(mine) == {1: "a", 2: None}
     assert contents_at(spark, mine, 2) == {1: "a"}  # what readers saw until then stays in the table's history
-    assert {i: c.name for i, c in DeltaTable(spark, mine.target, mine.app_id).columns.items()} == {1: "ID", 2: "V"}
+    assert {i: c.name for i, c in DeltaTable(spark, mine.destination.target, mine.destination.app_id).columns.items()} == {
+        1: "ID",
+        2: "V",
+    }
     assert decode(SnapshotResult, Path(first.manifest).read_bytes(), first.manifest).tables[0].loaded
 
 
 def contents_at(spark: Any, task: TableTask, version: int) -> dict[int, str]:
-    rows = spark.read.format("delta").option("versionAsOf", version).load(task.target).collect()
+    rows = spark.read.format("delta").option("versionAsOf", version).load(task.destination.target).collect()
     return {int(row["ID"]): row["V"] for row in rows}
 
 
@@ -71,9 +74,9 @@ def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it
     behind = replace(snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "c"}]), replace=True)
 
     run_batch(spark, batch_spec(tmp_path, [window], [mine]))
-    before, passed = latest_version(mine.target), position_of(mine.target, mine.app_id)
+    before, passed = latest_version(mine.destination.target), position_of(mine.destination.target, mine.destination.app_id)
     loads = [run_snapshot(spark, behind).tables[0] for _ in range(2)]
-    last = latest_version(mine.target)
+    last = latest_version(mine.destination.target)
     again = land(tmp_path / "w2", 10, 110, committed(0, 105, (3, update(2, None, "d"))))
     run_batch(spark, batch_spec(tmp_path / "2", [again], [mine]))
 
@@ -84,7 +87,7 @@ def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it
         {1: "b", 2: None},
         {1: "a", 2: None, 3: "c"},
     ]
-    assert (contents(mine), position_of(mine.target, mine.app_id)) == ({1: "a", 2: "d", 3: "c"}, 109)
+    assert (contents(mine), position_of(mine.destination.target, mine.destination.app_id)) == ({1: "a", 2: "d", 3: "c"}, 109)
 
 
 def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, tmp_path: Path) -> None:
@@ -98,13 +101,13 @@ def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, t
         run_snapshot(spark, again)
     assert contents(mine) == {1: "a", 2: None}
     assert run_snapshot(spark, again).tables[0].error is None
-    assert {row["ID"]: str(row["V"]) for row in delta_rows(mine.target)} == {1: "2026-01-02 03:04:05"}
+    assert {row["ID"]: str(row["V"]) for row in delta_rows(mine.destination.target)} == {1: "2026-01-02 03:04:05"}
 
 
 def test_a_damaged_log_is_put_aside_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
-    Path(mine.target, "_delta_log", f"{0:020}.json").write_text("{")
+    Path(mine.destination.target, "_delta_log", f"{0:020}.json").write_text("{")
     again = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
 
     refused = run_snapshot(spark, again).tables[0]
@@ -113,14 +116,18 @@ def test_a_damaged_log_is_put_aside_and_loaded_by_a_repeat_of_a_load_that_was_ki
     loaded = run_snapshot(spark, replace(again, replace=True)).tables[0]
 
     assert (refused.error or {})["code"] == "LakeDamaged"
-    assert (loaded.loaded, contents(mine), position_of(mine.target, mine.app_id)) == (True, {1: "a"}, 60)
+    assert (loaded.loaded, contents(mine), position_of(mine.destination.target, mine.destination.app_id)) == (
+        True,
+        {1: "a"},
+        60,
+    )
 
 
 def test_a_loaded_table_says_whose_it_is_and_nobody_else_replaces_it(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     first = replace(snapshot_spec(tmp_path, mine, 50, ROWS), origin="1-2-3")
     run_snapshot(spark, first)
-    log = read_log(mine.target)
+    log = read_log(mine.destination.target)
     assert log is not None
     assert {key: value for key, value in log.properties().items() if key.startswith("redolake.")} == {
         "redolake.pipeline": "p",
@@ -130,7 +137,9 @@ def test_a_loaded_table_says_whose_it_is_and_nobody_else_replaces_it(spark, tmp_
     }
 
     others = {
-        "SHOP.T of pipeline p": replace(snapshot_spec(tmp_path, replace(mine, app_id='p/SHOP."t"/1'), 60), replace=True),
+        "SHOP.T of pipeline p": replace(
+            snapshot_spec(tmp_path, with_destination(mine, app_id='p/SHOP."t"/1'), 60), replace=True
+        ),
         "another pipeline p, whose landing began at 1-2-3": replace(snapshot_spec(tmp_path, mine, 60), origin="9-9-9"),
     }
     for what, spec in others.items():
@@ -160,7 +169,16 @@ def test_a_number_read_as_text_is_never_rounded(spark, tmp_path: Path) -> None:
         table = replace(mine.course.versions[0], columns=(ID, number))
         file = tmp_path / f"numbers{n}.parquet"
         pq.write_table(pa.table({"ID": pa.array(range(len(texts)), pa.decimal128(10, 0)), "N": texts}), file)
-        load = SnapshotTask(mine.table, mine.target, mine.app_id, table, (str(file),), rows=len(texts), rules={2: 2}, scn=50)
+        load = SnapshotTask(
+            mine.table,
+            mine.destination.target,
+            mine.destination.app_id,
+            table,
+            (str(file),),
+            rows=len(texts),
+            rules={2: 2},
+            scn=50,
+        )
         loads.append(load)
     spec = SnapshotSpec("p", 50, "token", tuple(loads), str(tmp_path / "manifest.json"))
 
@@ -175,7 +193,7 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
-    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], there, 60, delta_version=0)
+    compared = CompareTask(mine.table, mine.destination.target, mine.course.versions[0], there, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
 
@@ -196,13 +214,15 @@ def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
     newer = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
     run_snapshot(spark, newer)
-    for commit in (Path(mine.target) / "_delta_log").glob("*.json"):
+    for commit in (Path(mine.destination.target) / "_delta_log").glob("*.json"):
         os.utime(commit, (1, 1))  # decades old: that alone does not make a version unreadable
-    compared = CompareTask(mine.table, mine.target, mine.course.versions[0], newer.tables[0].files, 60, delta_version=0)
+    compared = CompareTask(
+        mine.table, mine.destination.target, mine.course.versions[0], newer.tables[0].files, 60, delta_version=0
+    )
 
     (found,) = compare_tables(spark, [compared])
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    spark.sql(f"VACUUM delta.`{mine.target}` RETAIN 0 HOURS")
+    spark.sql(f"VACUUM delta.`{mine.destination.target}` RETAIN 0 HOURS")
     spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
 
     assert (found.delta_version, found.delta_rows, found.extra_rows) == (0, 2, 1)
@@ -218,21 +238,26 @@ def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path:
     run_snapshot(spark, replace(first, tables=(replace(first.tables[0], options=often),)))
     seen: list[Any] = []
     for scn in range(60, 65):
-        log = read_log(mine.target)
+        log = read_log(mine.destination.target)
         assert log is not None
-        app = log.current_id(mine.app_id) if scn % 2 == 0 else "another"
+        app = log.current_id(mine.destination.app_id) if scn % 2 == 0 else "another"
         with session_with_tag(spark, Tag(app, scn, {})) as session:
-            session.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
-        seen.append((position_of(mine.target, mine.app_id), position_of(mine.target, "another")))
-    folder = Path(mine.target) / "_delta_log"
+            session.sql(f"UPDATE delta.`{mine.destination.target}` SET V = '{scn}' WHERE ID = 1")
+        seen.append(
+            (position_of(mine.destination.target, mine.destination.app_id), position_of(mine.destination.target, "another"))
+        )
+    folder = Path(mine.destination.target) / "_delta_log"
     checkpoint = max(int(file.name[:20]) for file in folder.glob("*.checkpoint*.parquet"))
     for file in folder.glob("*.json"):  # as log retention does
         if int(file.name[:20]) < checkpoint:
             file.unlink()
 
     assert seen == [(60, None), (60, 61), (62, 61), (62, 63), (64, 63)]
-    assert (position_of(mine.target, mine.app_id), position_of(mine.target, "another")) == (64, 63)
-    assert checkpoint == latest_version(mine.target) == 6
+    assert (position_of(mine.destination.target, mine.destination.app_id), position_of(mine.destination.target, "another")) == (
+        64,
+        63,
+    )
+    assert checkpoint == latest_version(mine.destination.target) == 6
     assert (position_of(str(tmp_path / "nowhere"), "p"), latest_version(str(tmp_path))) == (None, None)
 
 
@@ -259,7 +284,7 @@ def test_chunks_of_two_scns_become_one_table_with_the_redo_between_them(spark, t
     loaded = run_snapshot(spark, chunked_spec(tmp_path, mine, older, newer)).tables[0]
     at_load = contents(mine)
     done = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine])).tables[0]
-    commits = {row["ID"]: row["_commit_scn"] for row in read_delta(mine.target).to_pylist()}
+    commits = {row["ID"]: row["_commit_scn"] for row in read_delta(mine.destination.target).to_pylist()}
 
     assert (loaded.error, loaded.rows, done.error) == (None, 6, None)
     assert at_load == {1: "a", 2: "b", 3: "C", 5: "e", 6: "f"}
@@ -285,7 +310,7 @@ def test_chunks_of_two_scns_are_mapped_and_filtered_row_by_row_and_so_is_the_red
     done = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine])).tables[0]
 
     assert (loaded.error, done.error) == (None, None)
-    rows = {row["NUMBER_OF_IT"]: row["V"] for row in read_delta(mine.target).to_pylist()}
+    rows = {row["NUMBER_OF_IT"]: row["V"] for row in read_delta(mine.destination.target).to_pylist()}
     assert rows == {1: "A", 4: "D", 6: "F", 7: "G", 8: "BACK"}
 
 

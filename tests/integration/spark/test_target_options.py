@@ -22,7 +22,7 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update
-from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version, with_course
+from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version, with_course, with_destination
 from tests.references.delta_table import latest_version
 
 pytestmark = pytest.mark.spark
@@ -42,12 +42,14 @@ AT = datetime(2026, 1, 2, 3, 4, 5)
 
 def load(spark: Any, folder: Path, mine: TableTask, scn: int, rows: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     spec = snapshot_spec(folder, mine, scn, rows, **more)
-    (loaded,) = run_snapshot(spark, replace(spec, tables=(replace(spec.tables[0], options=mine.options, **COMMENTS),))).tables
+    (loaded,) = run_snapshot(
+        spark, replace(spec, tables=(replace(spec.tables[0], options=mine.destination.options, **COMMENTS),))
+    ).tables
     return {"error": loaded.error}
 
 
 def rows_of(spark: Any, mine: TableTask) -> list[tuple[Any, ...]]:
-    return sorted(map(tuple, spark.read.format("delta").load(mine.target).collect()))
+    return sorted(map(tuple, spark.read.format("delta").load(mine.destination.target).collect()))
 
 
 def two(folder: Path) -> list[TableTask]:
@@ -81,7 +83,7 @@ def test_names_own_columns_deletes_properties_and_layout_are_as_declared(spark: 
 
     assert [result.error for result in results] == [None, None]
     with_all, without = tasks
-    assert spark.read.format("delta").load(with_all.target).columns == ["id", "v", "n", *ALL.own_columns]
+    assert spark.read.format("delta").load(with_all.destination.target).columns == ["id", "v", "n", *ALL.own_columns]
     assert [tuple(map(str, row)) for row in rows_of(spark, with_all)] == [
         ("1", "v1", "7.5", "5", "None", "load", "None", "None", "False"),
         ("2", "b", "7.5", "21", str(AT), "update", "1.2.00", "1", "False"),
@@ -93,16 +95,21 @@ def test_names_own_columns_deletes_properties_and_layout_are_as_declared(spark: 
     ]
     truth = [(1, "v1", "7.5"), (2, "b", "7.5"), (3, "again", "2.0"), (5, "v5", "7.5"), (6, "new", "7.5"), (7, "v4", "1.0")]
     assert [(int(row[0]), row[1], str(row[2])) for row in rows_of(spark, without)] == truth
-    log = read_log(with_all.target)
+    log = read_log(with_all.destination.target)
     assert log is not None
     assert log.properties()["delta.logRetentionDuration"] == "interval 60 days"
-    feed = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(with_all.target)
+    feed = (
+        spark.read.format("delta")
+        .option("readChangeFeed", "true")
+        .option("startingVersion", 0)
+        .load(with_all.destination.target)
+    )
     assert feed.filter("_change_type = 'update_postimage' AND id = 4 AND _deleted").count() == 1
     assert log.description() == "all of it"
-    assert spark.read.format("delta").load(with_all.target).schema["v"].metadata["comment"] == "it's ${HOME}"
-    detail = spark.sql(f"DESCRIBE DETAIL delta.`{with_all.target}`").collect()[0]
+    assert spark.read.format("delta").load(with_all.destination.target).schema["v"].metadata["comment"] == "it's ${HOME}"
+    detail = spark.sql(f"DESCRIBE DETAIL delta.`{with_all.destination.target}`").collect()[0]
     assert detail["clusteringColumns"] == ["id"]
-    assert read_log(without.target).partition_columns() == ["V"]  # type: ignore[union-attr]
+    assert read_log(without.destination.target).partition_columns() == ["V"]  # type: ignore[union-attr]
     for mine in tasks:
         assert differences(spark, tmp_path, mine, truth) == (0, 0, 0)
 
@@ -112,9 +119,17 @@ def differences(spark: Any, folder: Path, mine: TableTask, truth: list[Any]) -> 
     rows = [{"ID": key, "V": value, "N": number} for key, value, number in truth]
     names = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string()), ("N", pa.string())])
     pq.write_table(pa.Table.from_pylist(rows, names), file)
-    newest = latest_version(mine.target)
+    newest = latest_version(mine.destination.target)
     assert newest is not None
-    compared = CompareTask(mine.table, mine.target, mine.course.versions[-1], (str(file),), 99, newest, options=mine.options)
+    compared = CompareTask(
+        mine.table,
+        mine.destination.target,
+        mine.course.versions[-1],
+        (str(file),),
+        99,
+        newest,
+        options=mine.destination.options,
+    )
     (found,) = compare_tables(spark, [compared])
     return found.missing_rows, found.extra_rows, found.differing_cells
 
@@ -123,7 +138,9 @@ def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(
     plain = task(tmp_path)
     rows = [{"ID": 1, "V": "a"}]
     load(spark, tmp_path, plain, 5, rows)
-    spark.sql(f"ALTER TABLE delta.`{plain.target}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')").collect()
+    spark.sql(
+        f"ALTER TABLE delta.`{plain.destination.target}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+    ).collect()
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "b"))))
     changed = {
         "any": TargetOptions(readers="any"),
@@ -131,17 +148,17 @@ def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(
         "V": TargetOptions(partition_by=("V",)),
     }
     for said, options in changed.items():
-        held = run_batch(spark, batch_spec(tmp_path / said, [window], [replace(plain, options=options)])).tables[0]
+        held = run_batch(spark, batch_spec(tmp_path / said, [window], [with_destination(plain, options=options)])).tables[0]
         assert held.error is not None
         assert held.error["code"] == "SchemaConflict"
         assert said in held.error["what"]
 
-    narrow = replace(plain, options=changed["any"])
+    narrow = with_destination(plain, options=changed["any"])
     assert load(spark, tmp_path, narrow, 8, rows)["error"]["code"] == "SchemaConflict"
     assert load(spark, tmp_path, narrow, 9, rows, replace=True) == {"error": None}
     done = run_batch(spark, batch_spec(tmp_path / "done", [window], [narrow])).tables[0]
     assert done.error is None
-    log = read_log(plain.target)
+    log = read_log(plain.destination.target)
     assert log is not None
     assert "deletionVectors" not in log.features()
 
@@ -153,7 +170,7 @@ BY_V = TargetOptions(partition_by=("V",))
 
 
 def test_texts_that_a_path_of_a_partition_can_hold_are_loaded_as_they_are(spark: Any, tmp_path: Path) -> None:
-    mine = replace(task(tmp_path), options=BY_V)
+    mine = with_destination(task(tmp_path), options=BY_V)
     rows = [{"ID": n, "V": value} for n, value in enumerate((*PATHS, None), 1)]
 
     assert load(spark, tmp_path, mine, 5, rows) == {"error": None}
@@ -165,16 +182,16 @@ def test_texts_that_a_path_of_a_partition_can_hold_are_loaded_as_they_are(spark:
 def test_a_text_that_no_path_of_a_partition_can_hold_is_refused_before_the_commit(
     spark: Any, tmp_path: Path, value: str
 ) -> None:
-    mine = replace(task(tmp_path), options=BY_V)
+    mine = with_destination(task(tmp_path), options=BY_V)
     error = load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}, {"ID": 2, "V": value}])["error"]
 
     assert (error["code"], "in the row with ID 2" in error["what"]) == ("ValueDoesNotFit", True)
     assert "`partition_by` of SHOP.T" in error["cure"]
-    assert read_log(mine.target) is None
+    assert read_log(mine.destination.target) is None
 
 
 def test_a_batch_with_such_a_text_holds_the_table_until_the_text_is_changed_or_the_setting(spark: Any, tmp_path: Path) -> None:
-    keyed = replace(task(tmp_path, TableId("SHOP", "T1"), 101), options=BY_V)
+    keyed = with_destination(task(tmp_path, TableId("SHOP", "T1"), 101), options=BY_V)
     appended = task(tmp_path, TableId("SHOP", "T2"), 102, options=BY_V)
     appended = with_course(appended, versions=(replace(appended.course.versions[0], key=(), key_kind="append"),), deliveries=())
     for mine in (keyed, appended):

@@ -12,7 +12,7 @@ from redolake.apply.commit_ranges import ddl_scns, known_versions, plan_commit_r
 from redolake.apply.delta.merge import NO_ROW, merge_sql
 from redolake.apply.target import KeyRange, NetColumns, TargetColumn
 from redolake.errors import InvariantBroken, SchemaConflict
-from redolake.records.batches.spec import ColumnChange, Course, HoldAt, TableTask, WholeFile
+from redolake.records.batches.spec import ColumnChange, Course, Destination, HoldAt, TableTask, WholeFile
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
@@ -32,7 +32,10 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
     kinds = ("add_column", "drop_column")
     steps = tuple(ColumnChange(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
     return TableTask(
-        T, "/lake/t", "p/S.T/1", Course(tuple(versions), ddl=steps), hold=None if hold is None else HoldAt(hold, {})
+        T,
+        Destination("/lake/t", "p/S.T/1"),
+        Course(tuple(versions), ddl=steps),
+        None if hold is None else HoldAt(hold, {}),
     )
 
 

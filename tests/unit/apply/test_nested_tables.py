@@ -89,9 +89,9 @@ def test_the_same_mark_around_the_lake_is_that_of_another_pipeline_of_the_name(t
 def test_a_batch_asks_for_nested_folders_only_beside_another_pipeline(tmp_path: Path) -> None:
     path = delta(Path(delta(tmp_path / "t")) / "inner", "mine")
     task: Any = SimpleNamespace(
-        table=TABLE, target=path, app_id="", course=SimpleNamespace(latest=SimpleNamespace(object_id=7))
+        table=TABLE, destination=SimpleNamespace(app_id=""), course=SimpleNamespace(latest=SimpleNamespace(object_id=7))
     )
-    target: Any = SimpleNamespace(log=None)
+    target: Any = SimpleNamespace(log=None, path=path)
 
     def ask(has: bool) -> None:
         context: Any = SimpleNamespace(origin="", has_neighbours=has, may_commit=None, check_lake=None)

@@ -11,14 +11,14 @@ import pytest
 from redolake.apply.delta.log import read_log
 from redolake.apply.set_back import check_not_set_back
 from redolake.errors import TableSetBack
-from redolake.records.batches.spec import Course, HoldAt, TableTask
+from redolake.records.batches.spec import Course, Destination, HoldAt, TableTask
 from redolake.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 
 
 def task(at_least: int | None, hold: HoldAt | None = None) -> TableTask:
-    return TableTask(ORDERS, "lake/orders", "shop/SHOP.ORDERS/1", Course(), at_least=at_least, hold=hold)
+    return TableTask(ORDERS, Destination("lake/orders", "shop/SHOP.ORDERS/1", at_least=at_least), Course(), hold)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def table_with_log(folder: Path, *commits: list[dict[str, Any]]) -> TableTask:
     for version, actions in enumerate(commits):
         text = "\n".join(map(json.dumps, actions))
         (folder / "_delta_log" / f"{version:020d}.json").write_text(text)
-    return TableTask(ORDERS, str(folder), "shop/SHOP.ORDERS/1", Course(), at_least=150)
+    return TableTask(ORDERS, Destination(str(folder), "shop/SHOP.ORDERS/1", at_least=150), Course())
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "DELETE", "WRITE"])
@@ -61,7 +61,7 @@ def test_rows_that_another_writer_changed_since_stop_the_table(tmp_path: Path, o
     changed = table_with_log(tmp_path, [OURS, ROWS], theirs, [{"commitInfo": {"operation": "SET TBLPROPERTIES"}}])
 
     with pytest.raises(TableSetBack, match=rf"another writer changed rows in version 1 of the Delta table \({operation}\)"):
-        check_not_set_back(changed, 200, 150, read_log(changed.target))
+        check_not_set_back(changed, 200, 150, read_log(changed.destination.target))
 
 
 def test_maintenance_and_older_writes_do_not_stop_the_table(tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_maintenance_and_older_writes_do_not_stop_the_table(tmp_path: Path) -> N
     filled = [{"txn": {"appId": "shop/SHOP.ORDERS/1/ddl", "version": 140}}, ROWS]
     table = table_with_log(tmp_path, [ROWS], [OURS, ROWS], filled, optimized)
 
-    check_not_set_back(table, 200, 150, read_log(table.target))
+    check_not_set_back(table, 200, 150, read_log(table.destination.target))

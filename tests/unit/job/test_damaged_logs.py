@@ -20,7 +20,7 @@ from redolake.job.as_of import load_of as load_of_version
 from redolake.job.maintenance import maintain
 from redolake.job.quarantine import load_of
 from redolake.job.swap import find_swap, keep_newest, position_of_copy
-from redolake.records.batches.spec import Course, TableTask
+from redolake.records.batches.spec import Destination
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.table import TableId
 from tests.integration.spark.specs import version as table_version
@@ -59,7 +59,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "versions as of": (lambda path: check_versions([version(path)]), AGAIN),
     "verify's version": (lambda path: version_to_compare(compared(path)), AGAIN),
     "verify's size": (lambda path: table_bytes(compared(path)), AGAIN),
-    "changes": (lambda path: is_written(TableTask(ORDERS, str(path), SHADOW, Course()), "delta"), SHADOWED),
+    "changes": (lambda path: is_written(Destination(str(path), SHADOW), "delta"), SHADOWED),
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tests.integration.spark.specs import with_course
 from tests.unit.records.samples import TASK
 
 NOTHING = RowAccount(landed=0, carried_in=0, rolled_back=0)
-PLAIN = with_course(replace(TASK, reshape=()), ddl=())
+PLAIN = with_course(TASK, ddl=())
 DDL = with_course(PLAIN, ddl=TASK.course.ddl)
 WHOLE = with_course(PLAIN, whole=(WholeFile(50, "f", (40,)),))
 VERSION = replace(TASK.course.latest, choice=ColumnChoice(large_objects="reread"))

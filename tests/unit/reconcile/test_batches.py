@@ -50,12 +50,12 @@ def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: Pipeli
 
     assert (corrected_table(context).state, corrected_table(context).position) == ("live", ChainPosition(FIRST, 250))
     spec = following_catch_up(context)
-    assert (spec.start, spec.end, spec.tables[0].hold, spec.tables[0].at_least) == (200, 300, None, 250)
+    assert (spec.start, spec.end, spec.tables[0].hold, spec.tables[0].destination.at_least) == (200, 300, None, 250)
     on_disk.batch(window, catch_up="1", position=250)
     assert [corrected_table(context).position for _ in range(2)] == [ChainPosition(FIRST, 299)] * 2
     on_disk.window(300, 400)
     spec = following_batch(context)
-    assert (spec.start, spec.tables[0].at_least) == (300, 250)
+    assert (spec.start, spec.tables[0].destination.at_least) == (300, 250)
 
 
 def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOnDisk, context: Run) -> None:

@@ -9,7 +9,17 @@ from redolake.records.approvals import Approval
 from redolake.records.batches.attempt import Attempt, TableWork
 from redolake.records.batches.carry import OpenTransaction, ParkedRows
 from redolake.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, HistoryFact, RowAccount, TableResult
-from redolake.records.batches.spec import BatchSpec, ColumnChange, Course, DroppedXid, HoldAt, LandedWindow, Redo, TableTask
+from redolake.records.batches.spec import (
+    BatchSpec,
+    ColumnChange,
+    Course,
+    Destination,
+    DroppedXid,
+    HoldAt,
+    LandedWindow,
+    Redo,
+    TableTask,
+)
 from redolake.records.captured import CapturedTables
 from redolake.records.closed import ClosedTable
 from redolake.records.continued import BatchPrepared
@@ -69,8 +79,7 @@ OPEN = OpenTransaction(3, "1.2.3", 1, 40, "2026-01-02 03:04:05", 9, 700, None)
 DROPPED = DroppedXid(3, "4.5.6", 33, ("7.8.9",))
 TASK = TableTask(
     T,
-    "s3://lake/t",
-    "p/t/1",
+    Destination("s3://lake/t", "p/t/1"),
     Course((VERSION,), {2: "string", 1: 4}, (ColumnChange(50, "add_column", N, "1"),), (2,)),
     HoldAt(60, {"what": "x"}),
 )

@@ -169,13 +169,23 @@ def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(recor
         decode_spec(json.dumps({**older, "format": format_of(type(record))}), "spec.json")
 
 
-def test_the_parts_of_an_older_spec_are_put_together() -> None:
-    body = to_body(BATCH)
-    tables = [{**{name: value for name, value in one.items() if name != "course"}, **one["course"]} for one in body["tables"]]
-    beside = {**{name: value for name, value in body.items() if name != "redo"}, **body["redo"], "tables": tables}
+def without_parts(body: dict[str, Any], *parts: str) -> dict[str, Any]:
+    """Return the JSON object with the fields of its parts beside them."""
+    whole = {name: value for name, value in body.items() if name not in parts}
+    return {**whole, **{name: value for part in parts for name, value in body[part].items()}}
 
-    assert decode_spec(json.dumps({**beside, "format": 13}), "spec.json") == BATCH
-    with pytest.raises(FormatTooNew, match="carry_in"):
+
+@pytest.mark.parametrize(
+    ("older", "parts", "unknown"), [(13, ("course", "destination"), "carry_in"), (14, ("destination",), "app_id")]
+)
+def test_the_parts_of_an_older_spec_are_put_together(older: int, parts: tuple[str, ...], unknown: str) -> None:
+    body = to_body(BATCH)
+    beside = {**body, "tables": [without_parts(one, *parts) for one in body["tables"]]}
+    if older == 13:
+        beside = without_parts(beside, "redo")
+
+    assert decode_spec(json.dumps({**beside, "format": older}), "spec.json") == BATCH
+    with pytest.raises(FormatTooNew, match=unknown):
         decode_spec(json.dumps(beside), "spec.json")
 
 

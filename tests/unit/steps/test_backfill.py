@@ -7,7 +7,7 @@ import pytest
 from redolake.config import Pipeline
 from redolake.context import Run
 from redolake.errors import ConfigurationError
-from redolake.records.batches.spec import Course, HoldAt, TableTask
+from redolake.records.batches.spec import Course, Destination, HoldAt, TableTask
 from redolake.records.codec import to_body
 from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import seconds_for
@@ -82,13 +82,15 @@ def test_ranges_landed_without_the_table_are_found(windows, holes):
     [(250, ["end the range at SCN 250, or leave the table out"]), (300, []), (150, ["leave the table out"])],
 )
 def test_an_unsupported_ddl_counts_only_below_the_end_of_the_range(at_scn, cures):
-    task = TableTask(ORDERS, "/lake", "app", Course(), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
+    task = TableTask(
+        ORDERS, Destination("/lake", "app"), Course(), HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"})
+    )
 
     assert [finding.cure for finding in find_stop(task, scns(200, 300))] == cures
 
 
 def test_a_range_after_a_hold_can_begin_where_the_next_snapshot_read_the_table():
-    task = TableTask(ORDERS, "/lake", "app", Course(), hold=HoldAt(150, {"code": "SchemaConflict", "what": "MOVE"}))
+    task = TableTask(ORDERS, Destination("/lake", "app"), Course(), HoldAt(150, {"code": "SchemaConflict", "what": "MOVE"}))
 
     assert [finding.cure for finding in find_stop(task, scns(200, 300), 248)] == [
         "begin it at SCN 248, where a snapshot had read the table again, or leave the table out"

@@ -235,7 +235,7 @@ def test_the_first_batch_expects_the_position_of_the_snapshot(tmp_path: Path) ->
         corrected_table(context)
         spec = following_batch(context)
 
-    assert spec.tables[0].at_least == 120
+    assert spec.tables[0].destination.at_least == 120
 
 
 def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: Run) -> None:
@@ -246,4 +246,4 @@ def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: Pipe
 
     spec = following_batch(context)
 
-    assert spec.tables[0].at_least == 250
+    assert spec.tables[0].destination.at_least == 250

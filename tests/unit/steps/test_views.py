@@ -32,6 +32,7 @@ def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
         "CREATE OR REPLACE VIEW `shop`.`odd_x20__x22__x60_name` AS SELECT * FROM delta.`/lake/it's/here` WHERE NOT `_deleted`;",
     ]
     assert STATEMENTS["duckdb"]([ORDERS, MARKED], []) == [
+        "INSTALL delta;",
         "LOAD delta;",
         'CREATE SCHEMA IF NOT EXISTS "shop";',
         """CREATE OR REPLACE VIEW "shop"."orders" AS SELECT * FROM delta_scan('/lake/shop/orders', version = 7);""",
@@ -246,8 +247,8 @@ def test_a_view_over_shards_of_which_one_is_left_out_is_not_made_and_a_comment_s
     views = {"all.orders": {"tables": "/SHOP\\d/.ORDERS", "discriminator": "shard"}}
     pipeline = Pipeline.model_validate({**body, "tables": [str(FIRST), str(SECOND)], "union_views": views})
 
-    assert list(left_out_unions(pipeline, [FIRST, SECOND])) == []
-    assert list(left_out_unions(pipeline, [FIRST])) == [
+    assert list(left_out_unions(pipeline, [FIRST, SECOND], "spark")) == []
+    assert list(left_out_unions(pipeline, [FIRST], "spark")) == [
         "-- all.orders is not made, and one made before stays as it is: SHOP2.ORDERS left out."
     ]
 

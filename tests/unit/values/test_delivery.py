@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 import redolake
-from redolake.records.batches.spec import Course, TableTask
+from redolake.records.batches.spec import Course, Destination, TableTask
 from redolake.records.codec import decode, encode
 from redolake.values.delivery import (
     KINDS,
@@ -107,7 +107,7 @@ def test_a_value_of_the_hidden_column_of_an_assembled_document_is_not_dropped() 
 
 def test_a_spec_carries_the_delivery_of_each_version() -> None:
     versions = (version(), version(BODY, objects="redo").since(Scn(20)))
-    task = TableTask(TableId("S", "T"), "/lake/t", "p/S.T/1", Course(versions))
+    task = TableTask(TableId("S", "T"), Destination("/lake/t", "p/S.T/1"), Course(versions))
     spec = replace(BATCH, tables=(task,))
 
     assert task.course.deliveries == (PLAIN, Assembled((3,)))

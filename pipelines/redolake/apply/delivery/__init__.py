@@ -30,7 +30,7 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     """Raise the range's problem, or SchemaConflict for a target with other columns, before anything is decoded."""
     if part.committed.problem is not None:
         raise part.committed.problem
-    lake = with_lake_names(part.version, part.task.options)
+    lake = with_lake_names(part.version, part.there.options)
     check_columns(lake, part.task.course.rules, part.table.columns, context.translation)
     check_plain(
         context, part.table, part.task, part.commit_range, is_plain=part.commit_range.delivery in (PLAIN, WholeTable(PLAIN))

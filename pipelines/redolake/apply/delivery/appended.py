@@ -15,7 +15,7 @@ from redolake.values.redo import Operation
 
 
 def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
-    decoded = with_findings(decode_range(context, part), part.table.columns, (), part.task.options)
+    decoded = with_findings(decode_range(context, part), part.table.columns, (), part.there.options)
     seen = yield probe_changes(decoded, counts_nulls=part.counts_nulls)
     check_all(part.task, seen, part.committed.count)
     inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)

@@ -42,7 +42,7 @@ def assemble_objects(
     pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), part.key))
     check_all(part.task, probe_changes(pieces).answer(), count)
     both = keep(with_pieces(decoded, pieces, part.key))
-    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.there.options)
     read_text = context.translation.read_text
     objects = assemble(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
     return without_pieces(both, large), objects, count

@@ -43,15 +43,15 @@ def decode_range(
     shows_trouble: bool = False,
 ) -> DataFrame:
     """Decode the range's changes, or these of them. `shows_touched`, `keeps_before`, `shows_trouble` add columns (Target)."""
-    task, course, commit_range = part.task, part.task.course, part.commit_range
+    there, course, commit_range = part.there, part.task.course, part.commit_range
     columns = source_columns(context, part)
     target = Target(
         columns,
         part.key,
         frozenset(c.id for c in columns if c.default is not None or c.id in course.defaulted),
         shows_touched,
-        tuple(dict.fromkeys((*needed_columns(task.options), *(NEEDS if task.history else ())))),
-        computed=frozenset(column.id for version in task.course.versions for column in version.columns if column.has_default),
+        tuple(dict.fromkeys((*needed_columns(there.options), *(NEEDS if there.history else ())))),
+        computed=frozenset(column.id for version in course.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
         has_trouble=shows_trouble,
@@ -60,8 +60,8 @@ def decode_range(
     decoded = decode(
         rows, part.known_versions, course.rules, target, context.translation, course.mined_names, course.known_from
     )
-    isolates = shows_trouble and task.quarantine is not None and "transform" in task.quarantine.classes
-    return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key, isolates=isolates))
+    isolates = shows_trouble and there.quarantine is not None and "transform" in there.quarantine.classes
+    return context.kept.keep(part.task.table, with_mapping(decoded, part.version, part.key, isolates=isolates))
 
 
 def source_columns(context: ApplyContext, part: TableRange) -> tuple[TargetColumn, ...]:
@@ -99,13 +99,13 @@ def filled_events(
         decoded = follow_in_index(context, part, decoded, healed)
     if maps_key(part.version):
         decoded = with_entering(decoded, key)
-    if part.task.history is not None:
+    if part.there.history is not None:
         decoded = decoded.withColumn(MOVED, is_moved(key))
     happened = by_key(events(with_missing(decoded, missing), key, objects, nulls), key)
     if missing.columns:
         happened = fill_missing(part, happened, missing)
     if maps_key(part.version):
-        taken = live(table.rows(), part.task.options)
+        taken = live(table.rows(), part.there.options)
         happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
     return (happened if part.filter is None else without_filtered(happened, counts_nulls=part.counts_nulls)), missing
 
@@ -124,17 +124,17 @@ def moved_in_chunks(part: TableRange) -> ChunksNeedOneScn:
 
 def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame, healed: Collection[str]) -> DataFrame:
     """Return the changes of an index-organized table, in which UPDATEs change keys, each with the row that it is of."""
-    table, task = part.table, part.task
-    if task.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
+    table, task, there = part.table, part.task, part.there
+    if there.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
         raise RedoNotUnderstood(
             "an UPDATE changed the key of a row in an index-organized table, and a shadow does not know which keys are taken",
             cure=f"run `redolake snapshot {task.table} --replace`, or begin the range after it",
             table=task.table,
             scn=part.commit_range.start,
         )
-    key, rows = [table.columns[i] for i in part.key], live(table.rows(), task.options)
+    key, rows = [table.columns[i] for i in part.key], live(table.rows(), there.options)
     if healed:
-        rows = without_keys(rows, key_in_lake(part.version, task.options), healed)
+        rows = without_keys(rows, key_in_lake(part.version, there.options), healed)
     return context.kept.keep(task.table, with_rows(decoded, rows, key))
 
 
@@ -142,5 +142,5 @@ def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> Dat
     filled = fill_known(happened, missing, part.key)
     if not missing.keys_change:
         return filled
-    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows(), part.there.options)
     return by_key(fill_moved(filled, rows, missing, key, part.committed.count), part.key)

@@ -44,7 +44,7 @@ def check_net_changes(
 ) -> Plan[tuple[NetChanges, DataFrame, Row]]:
     """Return the net changes, those that were kept and none of which has a finding or is missing, and what their probe saw.
     Where a change has a finding and may go to quarantine, they are computed once more without it."""
-    frame = with_findings(net.frame, part.table.columns, part.key, part.task.options)
+    frame = with_findings(net.frame, part.table.columns, part.key, part.there.options)
     frame = context.kept.keep(part.task.table, frame)
     seen = yield probe_net_changes(frame, ranged, counts_nulls=part.counts_nulls)
     if net.undivided is not None and seen["finding"] is not None:

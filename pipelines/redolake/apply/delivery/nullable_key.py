@@ -42,7 +42,7 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
     if part.version.hides_rowids:
         decoded = with_row_ids(decoded, part.key)
     happened, missing = yield from filled_events(context, part, decoded, nulls=True)
-    is_null, options = has_null(part.key), part.task.options
+    is_null, options = has_null(part.key), part.there.options
     keyed = happened.filter(~is_null)
     net = net_change(keyed, part.key, counts_nulls=part.counts_nulls, asks_target=part.asks_target)
     net = net.withColumn("is_whole", F.lit(False))

@@ -19,9 +19,9 @@ from redolake.apply.spark.probes import Plan
 
 
 def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
-    if part.task.quarantine is None:
+    if part.there.quarantine is None:
         return (yield from of_decoded(context, part, decode_range(context, part)))
-    decoded = with_findings(decode_range(context, part, shows_trouble=True), part.table.columns, part.key, part.task.options)
+    decoded = with_findings(decode_range(context, part, shows_trouble=True), part.table.columns, part.key, part.there.options)
     if part.is_mixed or part.commit_range.whole is not None or has_events(context, part.table, part.task):
         return (yield from net_changes_without_bad(context, part, decoded))
     # Most batches have nothing that goes to quarantine: the look at the net changes, which all have, says so.

@@ -16,7 +16,7 @@ from redolake.apply.spark.probes import Plan
 from redolake.apply.target import NetColumns, Target
 from redolake.errors import RedolakeError
 from redolake.records.batches.attempt import Windows
-from redolake.records.batches.spec import TableTask
+from redolake.records.batches.spec import Destination, TableTask
 from redolake.values.mapping import RowFilter
 from redolake.values.null_rule import is_else_null
 from redolake.values.table import TableVersion
@@ -57,9 +57,13 @@ class TableRange:
         return self.commit_range.version.key
 
     @property
+    def there(self) -> Destination:
+        return self.task.destination
+
+    @property
     def keeps_removed(self) -> bool:
         """Return whether rows are marked that the target never had: those of a shadow from before its range."""
-        return self.task.shadow_from is not None and self.task.options.deletes == "mark"
+        return self.there.shadow_from is not None and self.there.options.deletes == "mark"
 
     @property
     def filter(self) -> RowFilter | None:
@@ -70,8 +74,8 @@ class TableRange:
     def asks_target(self) -> bool:
         """Return whether MERGE may ask the target which rows the table had before the range. A history needs to know it
         before, and keys in quarantine may have rows of any time."""
-        has_all = self.filter is None and self.task.shadow_from is None and not self.is_mixed
-        return has_all and self.task.history is None and self.task.quarantine is None
+        has_all = self.filter is None and self.there.shadow_from is None and not self.is_mixed
+        return has_all and self.there.history is None and self.there.quarantine is None
 
     @property
     def counts_nulls(self) -> bool:
@@ -81,7 +85,7 @@ class TableRange:
     @property
     def is_mixed(self) -> bool:
         """Return whether the target's rows are those of several SCNs, as chunks of its snapshot were read."""
-        return self.task.settles_at is not None and self.commit_range.start <= self.task.settles_at
+        return self.there.settles_at is not None and self.commit_range.start <= self.there.settles_at
 
     @property
     def known_versions(self) -> tuple[Known, ...]:

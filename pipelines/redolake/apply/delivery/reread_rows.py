@@ -62,7 +62,9 @@ def whole_rows(
     before = of_columns(after, {*keys, ROWID_COLUMN})
     parts, nulled = [], 0
     for file in used:
-        source = read_source(spark, [file.path], after, task.course.rules, translation, partition_by=task.options.partition_by)
+        source = read_source(
+            spark, [file.path], after, task.course.rules, translation, partition_by=task.destination.options.partition_by
+        )
         nulled += sum(check_values(source, after).nulled.values())
         parts.append(rows_by_key(source, keys, source.names, file, is_there=True))
         if file.before is not None:

@@ -73,7 +73,7 @@ def both_sides(
     table: Target, task: TableTask, version: TableVersion, filled: Sequence[TargetColumn], read: DataFrame
 ) -> DataFrame:
     """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
-    target = live(table.rows(), task.options).select(
+    target = live(table.rows(), task.destination.options).select(
         *(F.col(quote(table.columns[i].name)).alias(frames.key(i)) for i in version.key),
         *(F.col(quote(column.name)).alias(frames.in_target(column.id)) for column in filled),
         F.lit(True).alias("is_there"),
@@ -92,7 +92,7 @@ def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, 
         F.count_if(lost).alias("lost"),
         F.min(F.when(lost, shown)).alias("lost_key"),
     ).collect()[0]
-    if found["unknown"] and task.shadow_from is None:  # a shadow has only rows that changed
+    if found["unknown"] and task.destination.shadow_from is None:  # a shadow has only rows that changed
         what = "that were read AS OF the end of the DDL's window are neither in the target nor in the redo"
         raise contradiction(task, commit_range, f"{found['unknown']} row(s) {what}", found["unknown_key"])
     if found["lost"] and not commit_range.removes:

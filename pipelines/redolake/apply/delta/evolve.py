@@ -69,7 +69,7 @@ class Evolution:
 
     @property
     def for_any_reader(self) -> bool:
-        return self.task.options.readers == "any"
+        return self.task.destination.options.readers == "any"
 
 
 def statement_commit(statement: str) -> Commit:
@@ -82,12 +82,12 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
         return
     check_kinds(task, commit_range.followed)
     table.is_proved = False  # so that the first commit looks at what others have done
-    version = with_lake_names(commit_range.version, task.options)
+    version = with_lake_names(commit_range.version, task.destination.options)
     evolution = Evolution(context, table, task, version)
     done = None if table.log is None else table.log.last_ddl(table.app_id)
     last = commit_range.followed[-1].scn
     for scn, group in groupby(commit_range.followed, key=lambda step: step.scn):
-        steps = tuple(replace(s, column=lake_column(s.column, commit_range.version, task.options)) for s in group)
+        steps = tuple(replace(s, column=lake_column(s.column, commit_range.version, task.destination.options)) for s in group)
         for number, run in runs(steps, evolution.for_any_reader):
             if done is not None and (scn, number) <= done:
                 continue
@@ -162,7 +162,7 @@ def check_partition(evolution: Evolution, step: ColumnChange) -> None:
 
 def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
     """Raise SchemaConflict if another column has the name, or the lake cannot hold it."""
-    options = evolution.task.options
+    options = evolution.task.destination.options
     alike = [other for other in others if fold(other) == fold(name)]
     found = (
         *name_conflicts([*alike, name], options, has_rowid=has_rowid(evolution.version)),
@@ -256,7 +256,7 @@ def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     table = evolution.table
     if table.filled_to is not None and table.filled_to >= step.scn:
         return []
-    return [statement_commit(removal(table.path, evolution.task.options, step.scn))]
+    return [statement_commit(removal(table.path, evolution.task.destination.options, step.scn))]
 
 
 def removal(path: str, options: TargetOptions, scn: int) -> str:
@@ -301,7 +301,7 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
     assert table.log is not None
     own = [field for field in table.schema.fields if COLUMN_ID not in field.metadata]
     schema = T.StructType([*(T.StructField(column.name, parse_type(column.type)) for column in after.values()), *own])
-    clause = statistics_clause(table.log, schema, task.options)
+    clause = statistics_clause(table.log, schema, task.destination.options)
     return [*features, *([] if clause is None else [evolution.alter(clause)]), partial(rewrite, after=after)]
 
 

@@ -72,7 +72,7 @@ class DeltaHistory(DeltaTarget):
         context.report(f"{task.table}: its history begins at SCN {scn} ({why})")
         columns = {i: F.col(quote(column.name)).alias(frames.after(i)) for i, column in table.columns.items()}
         rows = (
-            own_columns.live(table.rows(), task.options)
+            own_columns.live(table.rows(), task.destination.options)
             .select(*columns.values())
             .withColumns({"_op": F.lit("load"), "_image": F.lit("after"), "_note": F.lit(None).cast("string")})
         )
@@ -182,7 +182,7 @@ class DeltaHistory(DeltaTarget):
         """Create the history, or raise FolderTaken where the folder is another's."""
         terms = self.terms(context, task)
         check_owner(self.log, terms.owner, task.table, self.path)
-        options = replace(task.options, cluster_by=(), partition_by=(), metadata_columns=(), deletes="remove")
+        options = replace(task.destination.options, cluster_by=(), partition_by=(), metadata_columns=(), deletes="remove")
         if self.log is None:
             own = [T.StructField(name, parse_type(type_), True) for name, type_ in COLUMNS.items()]
             empty = self.spark.createDataFrame([], T.StructType([*own, *fields_of(table)]))
@@ -194,7 +194,7 @@ class DeltaHistory(DeltaTarget):
     def fit(self, context: ApplyContext, table: DeltaTable, task: TableTask, scn: int) -> None:
         """Give the history the columns that the table has now. Dropped ones stay, with NULL from then on. A new type that Delta
         does not widen to, or a name that another column has or had, gets a column `<name>__from_<scn>`."""
-        readers = task.options.readers
+        readers = task.destination.options.readers
         for field in fields_of(table):
             have = self.columns.get(field.metadata[COLUMN_ID])
             type_ = field.dataType.simpleString()
@@ -216,7 +216,7 @@ class DeltaHistory(DeltaTarget):
             for field in fields_of(table)
             if (old := have[field.metadata[COLUMN_ID]]) is not None
             and old.type != (type_ := field.dataType.simpleString())
-            and not (task.options.readers == "spark" and widens(old.type, type_))
+            and not (task.destination.options.readers == "spark" and widens(old.type, type_))
         ]
 
     def has(self, name: str) -> bool:
@@ -247,7 +247,8 @@ def fields_of(table: DeltaTable) -> list[T.StructField]:
 
 
 def is_mixed(task: TableTask, there: Reached) -> bool:
-    return task.settles_at is not None and (there.position is None or there.position < task.settles_at)
+    scn = task.destination.settles_at
+    return scn is not None and (there.position is None or there.position < scn)
 
 
 def check_possible(table: DeltaTable, task: TableTask) -> None:

@@ -52,11 +52,11 @@ class DeltaTarget(DeltaTable):
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
         assert self.log is not None
         terms = Terms.of(context, task)
-        check_readers(self.log, task.options.readers, task.table)
-        settings.check_layout(self, task.table, task.options)
+        check_readers(self.log, task.destination.options.readers, task.table)
+        settings.check_layout(self, task.table, task.destination.options)
         settings.check_writable(self, task.table, task.course.latest.key_kind)
         write_plain_types(self, {**context.metadata, "table": str(task.table)}, terms)
-        settings.settle(self, task.table, task.options, context.metadata, context.may_commit)
+        settings.settle(self, task.table, task.destination.options, context.metadata, context.may_commit)
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         evolve.evolve(context, self, task, commit_range)

@@ -98,7 +98,7 @@ def divide(
 ) -> Plan[tuple[DataFrame, Taken]]:
     """Return the changes that are to be applied, and what goes to quarantine. Raise the finding of a change that may not go
     there, and that of the first one where the limit is reached."""
-    rule = task.quarantine
+    rule = task.destination.quarantine
     if rule is None:
         return decoded, NOTHING_TAKEN
     changes = read_state(context, table, commit_range, rule, decoded)
@@ -134,7 +134,7 @@ def divide(
 
 def has_events(context: ApplyContext, table: Target, task: TableTask) -> bool:
     """Return whether anything is, or was once, in the quarantine of the table's load."""
-    rule = task.quarantine
+    rule = task.destination.quarantine
     return rule is not None and bool(read_events(context.spark, rule.path, table.load, task.table))
 
 
@@ -195,9 +195,9 @@ def refuse_over(task: TableTask, changes: Changes, seen: Row, why: str | None) -
 
 
 def refuse_open(task: TableTask, commit_range: CommitRange, keys: Collection[str], why: str) -> None:
-    if keys and task.quarantine is not None:
+    if keys and (rule := task.destination.quarantine) is not None:
         what = f"{why}, and {len(keys)} keys of the table are in quarantine"
-        raise in_the_way(task, what, task.quarantine.path, commit_range.start)
+        raise in_the_way(task, what, rule.path, commit_range.start)
 
 
 def in_the_way(task: TableTask, what: str, path: str, scn: int | None = None) -> QuarantineInTheWay:
@@ -283,7 +283,8 @@ def healings(table: Target, task: TableTask, commit_range: CommitRange, decision
 
 def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange, taken: Taken) -> None:
     """Commit what goes to quarantine, before the MERGE of the range."""
-    if not taken.is_new or task.quarantine is None:
+    there = task.destination
+    if not taken.is_new or there.quarantine is None:
         return
     step = sum(
         1
@@ -292,24 +293,27 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
     )
     metadata = {**context.metadata, "table": str(task.table), "quarantined": taken.count}
     # A copy is written under no lease: its later batches would have a version that Delta skips.
-    app = "" if context.lease is None else f"{task.app_id}/quarantine"
+    app = "" if context.lease is None else f"{there.app_id}/quarantine"
     tag = Tag(app, version_of(context.lease, step), metadata)
-    there = open_events(context.spark, task.quarantine.path, task.table, app)
-    replace_events(there, Terms.of(context, task), taken.rows, table.load, commit_range.start, tag)
+    log = open_events(context.spark, there.quarantine.path, task.table, app)
+    replace_events(log, Terms.of(context, task), taken.rows, table.load, commit_range.start, tag)
 
 
 def check_key_texts(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange) -> None:
     """Raise QuarantineInTheWay before a DDL is followed after which no key is as it is listed. The range need not have
     changes."""
     touched = {step.column.id for step in commit_range.steps if step.kind in KEY_TEXTS}
-    if task.quarantine is None or touched.isdisjoint(commit_range.version.key):
-        return
-    states = fold(read_events(context.spark, task.quarantine.path, table.load, task.table), commit_range.start - 1)
-    refuse_open(task, commit_range, states, "a DDL has changed the type or the name of a column of the key")
+    if not touched.isdisjoint(commit_range.version.key):
+        refuse_wrong(context, table, task, commit_range, "a DDL has changed the type or the name of a column of the key")
 
 
 def check_plain(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange, *, is_plain: bool) -> None:
     """Raise QuarantineInTheWay for a range whose changes are not delivered one by one, while keys are wrong."""
-    if task.quarantine is not None and not is_plain:
-        states = fold(read_events(context.spark, task.quarantine.path, table.load, task.table), commit_range.start - 1)
-        refuse_open(task, commit_range, states, "values of the table are read again or assembled now")
+    if not is_plain:
+        refuse_wrong(context, table, task, commit_range, "values of the table are read again or assembled now")
+
+
+def refuse_wrong(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange, why: str) -> None:
+    if (rule := task.destination.quarantine) is not None:
+        states = fold(read_events(context.spark, rule.path, table.load, task.table), commit_range.start - 1)
+        refuse_open(task, commit_range, states, why)

@@ -122,27 +122,31 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class TableTask:
-    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for. All but
-    its course is about where it goes."""
+class Destination:
+    """Where a table's changes go, how the table is written there, and what it is known to have."""
 
-    table: TableId
     target: str
     app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
-    course: Course
-    hold: HoldAt | None = None
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
     reshaped: TableVersion | None = None  # the version that they lead to
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
-    open_since: int | None = (
-        None  # where the oldest transaction began that was open at the table's load, if it goes on from there
-    )
+    open_since: int | None = None  # where the oldest transaction began that was open at its load, if it goes on from there
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     history: str | None = None  # the folder of its history, if it has one
     history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`
     quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
+
+    table: TableId
+    destination: Destination
+    course: Course
+    hold: HoldAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ class Redo:
         return (*self.carry_in, *(file for one in self.parked for file in one.files))
 
 
-def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course]) -> dict[str, Any]:
+def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course | Destination]) -> dict[str, Any]:
     """Return the JSON object with the values that `part` has as one."""
     if name in body:
         return dict(body)
@@ -240,9 +244,9 @@ class BatchSpec:
     @classmethod
     def of_older(cls, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object of an older format in today's form: up to format 13, the parts of `redo` and of each table's
-        `course` stood beside them."""
-        tables = body.get("tables", ())
-        return {**gather(body, "redo", Redo), "tables": [gather(task, "course", Course) for task in tables]}
+        `course` stood beside them, up to format 14 those of its `destination`."""
+        tables = [gather(gather(task, "course", Course), "destination", Destination) for task in body.get("tables", ())]
+        return {**gather(body, "redo", Redo), "tables": tables}
 
     @property
     def scns(self) -> ScnRange:

@@ -34,8 +34,8 @@ from redolake.records.windows import WindowManifest
 from redolake.steps.ranges.dry_run import changes_of
 from redolake.steps.ranges.range_ends import scn_at_time, scn_of
 from redolake.steps.ranges.replay import (
-    DESTINATIONS,
-    Destination,
+    AIMS,
+    Aim,
     as_of_then,
     find_covering,
     find_stop,
@@ -252,11 +252,11 @@ def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> 
 # --- Between two versions -----------------------------------------------------------------------------------------------
 
 
-def new_read(context: Run, aim: Literal["read", "copy", "history"]) -> tuple[str, Destination]:
+def new_read(context: Run, aim: Literal["read", "copy", "history"]) -> tuple[str, Aim]:
     """Return a new name, and a destination of that name: folders of the lake and of the landing that are removed afterwards."""
     name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
     folder = f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
-    return name, replace(DESTINATIONS[aim], folder=folder, batch=layout.as_of_folder(name))
+    return name, replace(AIMS[aim], folder=folder, batch=layout.as_of_folder(name))
 
 
 def replay(
@@ -264,7 +264,7 @@ def replay(
     bases: Mapping[TableId, Contents],
     at: ChainPosition,
     manifests: Sequence[WindowManifest],
-    there: Destination,
+    there: Aim,
 ) -> BatchSpec:
     """Return a batch that brings copies of the tables from their versions to the SCN, and no further. Raise NotReadableAsOf
     where its redo is not there, and for a table that is not known at the SCN."""

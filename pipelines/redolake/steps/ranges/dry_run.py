@@ -109,7 +109,7 @@ def planned_table(task: TableTask, windows: Sequence[WindowManifest], scns: ScnR
     changes = changes_of(task.table, windows)
     versions = tuple(int(version.from_scn) for version in task.course.versions if version.from_scn in scns)
     unknown = unknown_of_changes(task) if is_changes else unknowns(task, changes, scns)
-    return PlannedTable(str(task.table), task.target, changes, versions, tuple(unknown))
+    return PlannedTable(str(task.table), task.destination.target, changes, versions, tuple(unknown))
 
 
 def changes_of(table: TableId, windows: Sequence[WindowManifest]) -> dict[str, int]:

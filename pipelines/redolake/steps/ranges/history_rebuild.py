@@ -40,7 +40,7 @@ from redolake.steps.ranges.as_of import (
     with_contents,
 )
 from redolake.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
-from redolake.steps.ranges.replay import Destination, refuse
+from redolake.steps.ranges.replay import Aim, refuse
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.scn_times import time_written
@@ -83,7 +83,7 @@ class Rebuild:
     spark: Spark
     report: Report
     base: Contents
-    there: Destination
+    there: Aim
     at: int
     batches: int = 0
     last: BatchSpec | None = None

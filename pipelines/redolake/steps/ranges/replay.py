@@ -1,6 +1,6 @@
 """Replays: old redo is applied once more, by the job that applies batches, to other tables than the live ones.
 
-What a replay begins with and where it goes is one value, a row of DESTINATIONS. Its redo is asked for here, once: does it cover
+What a replay begins with and where it goes is one value, a row of AIMS. Its redo is asked for here, once: does it cover
 the range, are its files there, what was carried over at its start, does a DDL stop a table in it.
 """
 
@@ -36,7 +36,7 @@ LIVE_TAKES = ("reason", "from_logs")  # live tables are no destination: their ro
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class Aim:
     """What a replay makes, and where: its tables are in `folder` under their own paths, its batch is in the folder `batch` of
     the landing, with a manifest for each `part` of several.
 
@@ -69,22 +69,22 @@ class Destination:
 
     def aim_table(self, context: Run, task: TableTask, scns: ScnRange) -> TableTask:
         path = context.pipeline.table(task.table).path
-        aimed = replace(
-            task,
+        there = replace(
+            task.destination,
             target=f"{self.folder}/{path}",
             history=f"{self.folder}/_history/{path}" if self.has_history else None,
             at_least=None,
             history_at_least=None,
-            quarantine=self.rule(context, task.table, task.quarantine),
+            quarantine=self.rule(context, task.table, task.destination.quarantine),
         )
-        if self.base == "version":
-            return aimed
-        return replace(
-            aimed,
-            app_id=f"{task.app_id}/shadow/{self.folder.rpartition('/')[2]}",
-            shadow_from=scns.start,
-            options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
-        )
+        if self.base == "nothing":
+            there = replace(
+                there,
+                app_id=f"{there.app_id}/shadow/{self.folder.rpartition('/')[2]}",
+                shadow_from=scns.start,
+                options=there.options if lacks_marks(task) else replace(there.options, deletes="mark"),
+            )
+        return replace(task, destination=there)
 
     def rule(self, context: Run, table: TableId, rule: QuarantineRule | None) -> QuarantineRule | None:
         """Return the quarantine of a table. The share of a batch's changes is no limit for its own: this batch has others."""
@@ -99,13 +99,13 @@ class Destination:
         return replace(live_version(context, table, base), copy=copy, copied_quarantine=own)
 
 
-DESTINATIONS: Mapping[str, Destination] = {
-    "shadow": Destination("nothing", takes=("schema", "from_logs")),
-    "changes": Destination("nothing", "live", form="delta", takes=("from_logs",)),
-    "files": Destination("nothing", "live", form="parquet", takes=("folder", "from_logs")),
-    "read": Destination("version", "own"),
-    "copy": Destination("version", "own"),
-    "history": Destination("version", "live", has_history=True),
+AIMS: Mapping[str, Aim] = {
+    "shadow": Aim("nothing", takes=("schema", "from_logs")),
+    "changes": Aim("nothing", "live", form="delta", takes=("from_logs",)),
+    "files": Aim("nothing", "live", form="parquet", takes=("folder", "from_logs")),
+    "read": Aim("version", "own"),
+    "copy": Aim("version", "own"),
+    "history": Aim("version", "live", has_history=True),
 }
 
 
@@ -144,7 +144,7 @@ def refuse_unused(
 
 
 def options_of(target: BackfillTarget) -> tuple[str, ...]:
-    return LIVE_TAKES if target == "live" else DESTINATIONS[target].takes
+    return LIVE_TAKES if target == "live" else AIMS[target].takes
 
 
 def in_terminal(option: str) -> str:

@@ -38,7 +38,7 @@ from redolake.steps.ranges.logs import (
 )
 from redolake.steps.ranges.range_ends import database_clock, find_range_ends
 from redolake.steps.ranges.replay import (
-    DESTINATIONS,
+    AIMS,
     BackfillTarget,
     OldRange,
     TableHistory,
@@ -159,9 +159,7 @@ def prepare_backfill(
         kind = "-current" if schema == "current" else "-changes" if target == "changes" else ""
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
         into = folder.rstrip("/") or shadow_folder(context.pipeline)
-        there = replace(
-            DESTINATIONS[target], folder=f"{into}/{scns.start}-{scns.end}{kind}", batch=layout.backfill_folder(name)
-        )
+        there = replace(AIMS[target], folder=f"{into}/{scns.start}-{scns.end}{kind}", batch=layout.backfill_folder(name))
         spec = there.aim(context, spec, scns)
         details = plan_of(spec, one.windows, first, last, scns)
         took = seconds_for(details.rows, [batch.result or {} for batch in context.ledger.batches("applied", LAST_BATCHES)])
@@ -288,10 +286,11 @@ def reshape(one: OldRange, spec: BatchSpec) -> BatchSpec:
                 f"a DDL at SCN {filled.scn} after the range gave older rows values in {filled.column.name}, which no redo shows"
             )
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
-        now = table_task(context, past, task.app_id, task.target).course
+        now = table_task(context, past, task.destination.app_id, task.destination.target).course
         steps = tuple(step for step in now.ddl if step.scn >= scns.end and step.kind not in ROWS_ONLY)
         course = replace(task.course, rules={**now.rules, **task.course.rules})
-        tasks.append(replace(task, course=course, reshape=steps, reshaped=now.latest))
+        there = replace(task.destination, reshape=steps, reshaped=now.latest)
+        tasks.append(replace(task, destination=there, course=course))
     refuse(findings)
     return replace(spec, tables=tuple(tasks))
 
@@ -305,7 +304,7 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
         spec = read_spec(context, batch)
         assert isinstance(spec, BatchSpec)
         result = decode(BatchResult, read_result(context, spec), spec.manifest)
-        targets = {task.table: task.target for task in spec.tables}
+        targets = {task.table: task.destination.target for task in spec.tables}
         for done in result.tables:
             if done.state == "held":
                 error = done.error or {}

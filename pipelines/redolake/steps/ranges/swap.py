@@ -32,7 +32,7 @@ from redolake.records.batches.spec import BatchSpec
 from redolake.records.windows import WindowManifest
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.ranges.as_of import bases_at, new_read, position_of, replay, with_contents, with_wrong_keys, wrong_text
-from redolake.steps.ranges.replay import Destination, shadow_folder
+from redolake.steps.ranges.replay import Aim, shadow_folder
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table, named_tables
@@ -118,7 +118,7 @@ def copy_tables(
         return replace(found, tables=with_wrong_keys(found.tables, wrong), executed=True)
 
 
-def copies_named(context: Run, name: str) -> Destination:
+def copies_named(context: Run, name: str) -> Aim:
     """Return where the whole copies of that name are, or shall be; the batch that they are folded by is a new one."""
     return replace(new_read(context, "copy")[1], folder=f"{shadow_folder(context.pipeline)}/{name}")
 
@@ -146,7 +146,7 @@ def fold_spec(
     bases: Mapping[TableId, Contents],
     last: ChainPosition,
     manifests: Sequence[WindowManifest],
-    there: Destination,
+    there: Aim,
 ) -> BatchSpec | None:
     """Return the batch that brings copies from their bases to an SCN; None where all are there."""
     lagging = {table: base for table, base in bases.items() if base.complete_to < last.scn}
@@ -154,7 +154,7 @@ def fold_spec(
 
 
 @crash.writer
-def fold(context: Run, spec: BatchSpec | None, there: Destination, spark: Spark, report: Report) -> None:
+def fold(context: Run, spec: BatchSpec | None, there: Aim, spark: Spark, report: Report) -> None:
     from redolake.job.swap import fold_into_copies
 
     if spec is None:

@@ -30,6 +30,7 @@ from redolake.schema import version_as_of
 from redolake.schema.ddl import effect_of
 from redolake.steps.proof.found_rows import KEY_VALUES
 from redolake.steps.ranges.replay import missing_files
+from redolake.steps.shared.redo_rows import own_rows, table_of
 from redolake.values.canonical import hash_plan
 from redolake.values.delivery import delivery_of
 from redolake.values.landed_schema import LANDED_SCHEMA
@@ -158,29 +159,20 @@ class TouchedRows:
     cut: Collection[Xid] = ()
 
     @cached_property
-    def names(self) -> Mapping[tuple[str, str], TableId]:
-        return {(one.version.in_oracle.owner, one.version.in_oracle.name): name for name, one in self.tables.items()}
-
-    def table_of(self, row: Mapping[str, object]) -> TableId | None:
-        number = row["object_id"]
-        table = self.ids.get(number) if isinstance(number, int) else None
-        return table or self.names.get((str(row["seg_owner"]), str(row["table_name"])))
+    def names(self) -> Mapping[TableId, TableId]:
+        return {one.version.in_oracle: name for name, one in self.tables.items()}
 
     def own_rows(self, batch: pa.RecordBatch, only: frozenset[Xid] | None) -> pa.RecordBatch:
         """Return the changes that may be of the tables, and the ends of transactions. With `only`, those that may be of these
         transactions."""
-        code = batch["operation_code"]
-        by_id = pc.is_in(batch["object_id"], pa.array([number for number, table in self.ids.items() if table in self.tables]))
-        by_name = pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in self.names}), pa.string()))
-        changes = pc.is_in(code, pa.array([*CHANGES, *OPAQUE], pa.int32()))
-        ends = pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32()))
-        own = pc.or_(ends, pc.and_(changes, pc.or_(by_id, by_name)))
-        if only is not None:
-            named = pa.array(sorted({name for _, name in only}), pa.string())
-            unknown = pc.or_(pc.ends_with(batch["xid"], UNKNOWN_SEQUENCE), pc.equal(batch["xid"], NO_XID))
-            by_xid = pc.or_(pc.is_in(batch["xid"], named), pc.is_in(batch["pxid"], named))
-            own = pc.and_(own, pc.or_(pc.fill_null(unknown, True), by_xid))
-        return batch.filter(own)
+        ids = {number: table for number, table in self.ids.items() if table in self.tables}
+        own = own_rows(batch, ids, self.names, (*CHANGES, *OPAQUE))
+        if only is None:
+            return own
+        named = pa.array(sorted({name for _, name in only}), pa.string())
+        unknown = pc.or_(pc.ends_with(own["xid"], UNKNOWN_SEQUENCE), pc.equal(own["xid"], NO_XID))
+        by_xid = pc.or_(pc.is_in(own["xid"], named), pc.is_in(own["pxid"], named))
+        return own.filter(pc.or_(pc.fill_null(unknown, True), by_xid))
 
 
 def why_not_by_key(context: Run, version: TableVersion) -> str:
@@ -269,7 +261,7 @@ def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] 
         for name in names:
             into.transactions.end(name, scn)
         return None
-    table = into.table_of(row)
+    table = table_of(row, into.ids, into.names)
     if table is None or table not in into.tables:
         return None
     one = into.tables[table]

@@ -18,7 +18,9 @@ from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
+    IN_PYTHON,
     NAMES,
+    WITH_DELTA,
     Engine,
     Views,
     check_names,
@@ -61,7 +63,12 @@ class HistoryOf:
 
 def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
     """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
-    ConfigurationError for a named table that has no history, or one that has not begun, and for views of one name."""
+    ConfigurationError for a named table that has no history, or one that has not begun, for views of one name, and for an
+    engine without SQL."""
+    if engine in IN_PYTHON:
+        raise ConfigurationError(
+            [Finding(f"views for {NAMES[engine]}", "versions of rows are SQL", "name Spark, DuckDB or Trino")]
+        )
     with open_to_read(pipeline) as context:
         captured = [table.id for table in context.pipeline.tables]
         chosen = named_tables(context, tables)
@@ -130,7 +137,7 @@ def fields_with_ids(log: TableLog | None) -> list[Mapping[str, Any]]:
 def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:
     quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
     schemas = schemas_of(engine, [one.table for one in histories], unions)
-    lines = ["LOAD delta;"] if engine == "duckdb" else [*AS_TEXT] if engine == "spark" else []
+    lines = [*WITH_DELTA] if engine == "duckdb" else [*AS_TEXT] if engine == "spark" else []
     lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
     for one in histories:
         owner, name = schema_in(engine, one.table), name_of_view(engine, one.table.name)

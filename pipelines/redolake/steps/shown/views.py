@@ -1,8 +1,9 @@
 """Write the statements that make views of the captured tables in another engine, without deleted rows, as of now or an SCN: one
-of each table, and those over several tables that pipelines.yml names."""
+of each table, and those over several tables that pipelines.yml names. For a library of Python they are lines of Python."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from redolake.values.table import TableId
 from redolake.values.target_options import DELETED
 from redolake.values.utc import beside
 
-Engine = Literal["spark", "duckdb", "trino"]
+Engine = Literal["spark", "duckdb", "trino", "delta-rs", "polars", "pandas"]
+IN_PYTHON = ("delta-rs", "polars", "pandas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,17 @@ def write_views(
             )
             for table in chosen
         ]
-        unions = unions_of(context, engine, chosen, plan)
+        unions = [] if engine in IN_PYTHON else unions_of(context, engine, chosen, plan)
         left_out = [f"-- {in_comment(str(one))} is left out: it has no contents yet." for one in asked if one not in chosen]
-        left_out += [*renamed_views(engine, chosen), *left_out_unions(context.pipeline, chosen)]
+        left_out += [*renamed_views(engine, chosen), *left_out_unions(context.pipeline, chosen, engine)]
         listed_now = list(open_keys(context, chosen))
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
     caveats = listed_now if plan is None else caveats_of(pipeline, plan, spark)
-    lines = [head, *left_out, *(f"-- {in_comment(caveat)}" for caveat in caveats), *STATEMENTS[engine](views, unions)]
+    comments = [head, *left_out, *(f"-- {in_comment(caveat)}" for caveat in caveats)]
+    if engine in IN_PYTHON:
+        comments = [f"#{comment.removeprefix('--')}" for comment in comments]
+    lines = [*comments, *STATEMENTS[engine](views, unions)]
     names = (*map(str, chosen), *(union.name for union in unions))
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
 
@@ -132,10 +137,13 @@ def unions_of(context: Run, engine: Engine, chosen: Sequence[TableId], plan: Rea
     return found
 
 
-def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId]) -> Iterator[str]:
-    """Yield a comment for each view over several tables that is not made, as not all of them are chosen: the engine may have an
-    older one."""
+def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId], engine: Engine) -> Iterator[str]:
+    """Yield a comment for each view over several tables that is not made, as not all of them are chosen (the engine may have an
+    older one), or as it is SQL."""
     for name, view in pipeline.union_views.items():
+        if engine in IN_PYTHON:
+            yield f"-- {in_comment(name)} is not made: a view over several tables is SQL, for Spark, DuckDB or Trino."
+            continue
         lacking = [str(table) for table in view.values(one.id for one in pipeline.tables) if table not in chosen]
         if lacking:
             listed = in_comment(", ".join(lacking))
@@ -147,6 +155,7 @@ def in_comment(text: str) -> str:
 
 
 # Spark takes no other name of a schema or view, however it is quoted, and `spark-sql -f` ends at the first that is refused.
+# Of Python's letters these are the ones that it does not take for another.
 NO_PART_OF_A_NAME = re.compile(r"[^a-z0-9_]")
 NO_SCHEMA = ("global_temp", "spark_catalog")
 
@@ -157,21 +166,27 @@ def schema_in(engine: Engine, table: TableId) -> str:
 
 
 def name_of_view(engine: Engine, name: str) -> str:
-    """Return the name in lower case. For Spark, other characters than letters, digits and _ are their numbers: `a$b` is
-    `a_x24_b`."""
+    """Return the name in lower case. For Spark and Python, other characters than letters, digits and _ are their numbers:
+    `a$b` is `a_x24_b`."""
     lower = name.lower()
-    return NO_PART_OF_A_NAME.sub(lambda found: f"_x{ord(found[0]):x}_", lower) if engine == "spark" else lower
+    if engine in ("duckdb", "trino"):
+        return lower
+    return NO_PART_OF_A_NAME.sub(lambda found: f"_x{ord(found[0]):x}_", lower)
 
 
 def view_name(engine: Engine, table: TableId, suffix: str = "") -> str:
+    if engine in IN_PYTHON:
+        name = f"{name_of_view(engine, table.owner)}_{name_of_view(engine, table.name)}"
+        return f"_{name}" if name[0].isdigit() else name
     return f"{schema_in(engine, table)}.{name_of_view(engine, table.name)}{suffix}"
 
 
 def renamed_views(engine: Engine, tables: Sequence[TableId], suffix: str = "") -> Iterator[str]:
     """Yield a comment for each view whose name is not that of its table in lower case."""
+    point, who = ("_", "Python") if engine in IN_PYTHON else (".", "Spark")
     for table in tables:
-        if (name := view_name(engine, table, suffix)) != f"{table.owner}.{table.name}{suffix}".lower():
-            yield f"-- The view of {in_comment(str(table))} is {name}: Spark takes no other characters in a name."
+        if (name := view_name(engine, table, suffix)) != f"{table.owner}{point}{table.name}{suffix}".lower():
+            yield f"-- The view of {in_comment(str(table))} is {name}: {who} takes no other characters in a name."
 
 
 def check_names(engine: Engine, tables: Sequence[TableId], suffix: str = "", beside: Sequence[TableId] = ()) -> None:
@@ -198,7 +213,14 @@ def version_of(plan: ReadPlan, table: TableId) -> int:
     return one.version
 
 
-NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
+NAMES: Mapping[Engine, str] = {
+    "spark": "Spark",
+    "duckdb": "DuckDB",
+    "trino": "Trino",
+    "delta-rs": "delta-rs",
+    "polars": "Polars",
+    "pandas": "pandas",
+}
 
 
 # A name that contains ${..} cannot be escaped, and spark-sql would read variables and the environment in its place.
@@ -213,12 +235,16 @@ def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
     return [*AS_TEXT, *statements("spark", views, unions, in_backticks, place, in_text_of_spark)]
 
 
+# INSTALL downloads the extension once; where it is there, it does nothing.
+WITH_DELTA = ["INSTALL delta;", "LOAD delta;"]
+
+
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     def place(view: ViewOf) -> str:
         version = "" if view.version is None else f", version = {view.version}"
         return f"delta_scan({in_text(view.path)}{version})"
 
-    return ["LOAD delta;", *statements("duckdb", views, unions, in_quotes, place, in_text)]
+    return [*WITH_DELTA, *statements("duckdb", views, unions, in_quotes, place, in_text)]
 
 
 def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -239,10 +265,53 @@ def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
     return [*made[:schemas], *registered, *made[schemas:]]
 
 
+def of_delta_rs(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    """Return lines that make `lake`, whose `execute` answers SQL over the views."""
+    lines = ["from deltalake import DeltaTable, QueryBuilder", "", "lake = QueryBuilder()"]
+    for view in views:
+        name = view_name("delta-rs", view.table)
+        table = f"{name}$delta" if view.marks_deleted else name  # no view has a name with $
+        lines.append(f'lake.register("{table}", {delta_table(view)})')
+        if view.marks_deleted:
+            query = f"SELECT * FROM {in_quotes(table)}{rows(view, in_quotes)}"
+            lines.append(f"_ = lake.execute('CREATE VIEW {name} AS {query}')")
+    return lines
+
+
+def of_polars(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    def frame(view: ViewOf) -> str:
+        live = f'.filter(~pl.col("{DELETED}"))' if view.marks_deleted else ""
+        return f"{view_name('polars', view.table)} = pl.scan_delta({arguments(view)}){live}"
+
+    return ["import polars as pl", "", *map(frame, views)]
+
+
+def of_pandas(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    """Return lines whose frames have Arrow's types: pandas' own make doubles of whole numbers beside NULL."""
+
+    def frame(view: ViewOf) -> str:
+        live = f'[lambda rows: ~rows["{DELETED}"]]' if view.marks_deleted else ""
+        return f"{view_name('pandas', view.table)} = {delta_table(view)}.to_pandas(types_mapper=pandas.ArrowDtype){live}"
+
+    return ["import pandas", "from deltalake import DeltaTable", "", *map(frame, views)]
+
+
+def delta_table(view: ViewOf) -> str:
+    return f"DeltaTable({arguments(view)})"
+
+
+def arguments(view: ViewOf) -> str:
+    """Return the path as a literal of Python, as JSON writes it, and the version."""
+    return json.dumps(view.path, ensure_ascii=False) + ("" if view.version is None else f", version={view.version}")
+
+
 STATEMENTS: Mapping[Engine, Callable[[Sequence[ViewOf], Sequence[Union]], list[str]]] = {
     "spark": of_spark,
     "duckdb": of_duckdb,
     "trino": of_trino,
+    "delta-rs": of_delta_rs,
+    "polars": of_polars,
+    "pandas": of_pandas,
 }
 Text = Callable[[str], str]
 

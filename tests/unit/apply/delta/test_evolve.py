@@ -13,7 +13,7 @@ from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import TargetColumn
 from redolake.errors import SchemaConflict
 from redolake.job.translation import TRANSLATION
-from redolake.records.batches.spec import ColumnChange, Course, TableTask
+from redolake.records.batches.spec import ColumnChange, Course, Destination, TableTask
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 
@@ -45,7 +45,10 @@ def test_an_unknown_kind_of_schema_change_stops_the_table_and_drops_no_column() 
 
     with pytest.raises(SchemaConflict, match="split_column") as stopped:
         evolve(
-            context, table, TableTask(T, "/lake/t", "p/S.T/1", Course((VERSION,))), CommitRange(1, 50, 100, VERSION, (unknown,))
+            context,
+            table,
+            TableTask(T, Destination("/lake/t", "p/S.T/1"), Course((VERSION,))),
+            CommitRange(1, 50, 100, VERSION, (unknown,)),
         )
 
     assert stopped.value.where["table"] == T

@@ -9,7 +9,7 @@ import pytest
 from redolake.apply.landed.check_changes import check_finding, check_merged
 from redolake.decode.changes import decode_changes
 from redolake.errors import InvariantBroken, RedoNotUnderstood
-from redolake.records.batches.spec import Course, TableTask
+from redolake.records.batches.spec import Course, Destination, TableTask
 from redolake.values.scn import Scn
 from redolake.values.table import Column, IgnoredColumn, OracleType, TableId, TableVersion
 from redolake.values.terms import RowCounts
@@ -25,7 +25,7 @@ def test_a_value_that_logminer_does_not_show_is_read_again_or_left_out(organizat
     found = {"code": "RedoNotUnderstood", "what": row["error"], "scn": 5, "commit_scn": 6}
 
     with pytest.raises(RedoNotUnderstood) as caught:
-        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", Course((version,))), found)
+        check_finding(TableTask(version.table, Destination("/lake/t", "p/S.T/1"), Course((version,))), found)
 
     assert ("`unsupported_columns: reread`" in (caught.value.cure or "")) == (organization == "heap")
     assert "`exclude_columns` of S.T" in (caught.value.cure or "")
@@ -36,7 +36,7 @@ def test_another_error_of_a_row_is_cured_by_a_new_snapshot() -> None:
     found = {"code": "RedoNotUnderstood", "what": "the redo cannot be decoded: not understood", "scn": 5, "commit_scn": 6}
 
     with pytest.raises(RedoNotUnderstood) as caught:
-        check_finding(TableTask(VERSION.table, "/lake/t", "p/S.T/1", Course((VERSION,))), found)
+        check_finding(TableTask(VERSION.table, Destination("/lake/t", "p/S.T/1"), Course((VERSION,))), found)
 
     assert "unsupported_columns" not in (caught.value.cure or "")
 
@@ -59,9 +59,9 @@ def test_rows_that_logminer_does_not_show_for_a_long_name_say_so(name: str) -> N
     found = {"code": "RedoNotUnderstood", "what": UNSUPPORTED, "scn": 5, "commit_scn": 6}
 
     with pytest.raises(RedoNotUnderstood) as caught:
-        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", Course((VERSION, version))), found)
+        check_finding(TableTask(version.table, Destination("/lake/t", "p/S.T/1"), Course((VERSION, version))), found)
     with pytest.raises(RedoNotUnderstood) as without:
-        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", Course((VERSION,))), found)
+        check_finding(TableTask(version.table, Destination("/lake/t", "p/S.T/1"), Course((VERSION,))), found)
 
     assert f"names over 30 bytes: {long}" in caught.value.what
     assert cure in (caught.value.cure or "")
@@ -69,7 +69,7 @@ def test_rows_that_logminer_does_not_show_for_a_long_name_say_so(name: str) -> N
     assert "30 bytes" not in str(without.value)
 
 
-TASK = TableTask(VERSION.table, "/lake/t", "p/S.T/1", Course((VERSION,)))
+TASK = TableTask(VERSION.table, Destination("/lake/t", "p/S.T/1"), Course((VERSION,)))
 
 
 @pytest.mark.parametrize("merged", [RowCounts(), RowCounts(inserted=1, updated=1, deleted=1), RowCounts(deleted=3)])

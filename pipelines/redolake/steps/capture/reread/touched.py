@@ -12,6 +12,7 @@ from redolake.context import Run
 from redolake.errors import LandingDamaged
 from redolake.records.windows import SliceRecord, WindowManifest
 from redolake.steps.capture.reread.keys import key_names
+from redolake.steps.shared.redo_rows import own_rows, table_of
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, Mined
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation, names_no_transaction
@@ -68,26 +69,21 @@ def touched_rows(
     described: dict[TableId, DictionaryTable],
 ) -> tuple[pa.Table, pa.Table]:
     """Return the changes after which a large object may have another value, and the ends of transactions."""
-    ids = {number: str(table) for number, table in object_ids.items() if table in described}
-    names = {(one.in_oracle.owner, one.in_oracle.name): str(table) for table, one in described.items()}
-    keyed = {str(table): (one, key_names(context, one)) for table, one in described.items()}
+    ids = {number: table for number, table in object_ids.items() if table in described}
+    names = {one.in_oracle: table for table, one in described.items()}
+    keyed = {table: (one, key_names(context, one)) for table, one in described.items()}
     changes, ends = [LATER.empty_table()], []
-    codes = pa.array(MAY_CHANGE if any(one.rereads_rows for one in described.values()) else MAY_TOUCH, pa.int32())
+    codes = MAY_CHANGE if any(one.rereads_rows for one in described.values()) else MAY_TOUCH
     for batch in context.landing.windows.redo_columns(window, records, READ):
-        code = batch["operation_code"]
-        ends.append(pa.Table.from_batches([batch.filter(pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32())))]))
-        may_touch = pc.and_(pc.is_in(code, codes), pc.invert(batch["rollback"]))
-        own = pc.or_(
-            pc.is_in(batch["object_id"], pa.array(sorted(ids), pa.int64())),
-            pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in names}), pa.string())),
-        )
-        kept = batch.filter(pc.and_(may_touch, own))
+        own = own_rows(batch, ids, names, codes)
+        is_end = pc.is_in(own["operation_code"], pa.array(TRANSACTION_ENDS, pa.int32()))
+        ends.append(pa.Table.from_batches([own.filter(is_end)]))
         rows = []
-        for row in kept.to_pylist():
-            table = ids.get(row["object_id"]) or names.get((row["seg_owner"], row["table_name"]))
+        for row in own.filter(pc.invert(pc.or_(is_end, own["rollback"]))).to_pylist():
+            table = table_of(row, ids, names)
             if table is not None and touches(row, *keyed[table]):
                 is_found = row["row_id"] not in (None, NO_ROWID)
-                rows.append({**row, "table": table, "sql_redo": None if is_found else row["sql_redo"]})
+                rows.append({**row, "table": str(table), "sql_redo": None if is_found else row["sql_redo"]})
         changes.append(pa.Table.from_pylist(rows, LATER))
     named = ("con_id", "xid", "scn", "operation_code")
     ended = pa.concat_tables([one.select(named) for one in ends]) if ends else pa.table({name: [] for name in named})
