@@ -80,6 +80,7 @@ SLOW = (
     "tests/integration/test_single_quotes.py",
     "tests/e2e/test_scenarios.py",
     "tests/e2e/test_cluster.py",
+    "tests/e2e/test_cluster_kills.py",
     "tests/integration/test_olr.py",
     "tests/integration/test_olr_rac.py",
     "tests/integration/test_histories.py",
