@@ -36,10 +36,7 @@ def rebuild_history(run: Run, table: Table, from_scn: Since = FIRST, from_logs: 
 
     if run.execute:
         steps.check_reason("rebuilding a history", run.reason)
-    found = steps.rebuild_history(
-        run.pipeline, table, from_scn, execute=run.execute, reason=run.reason, by=run.by,
-        from_logs=steps.logs_to_read(from_logs, logs, run.source), report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.rebuild_history(run, table, from_scn, from_logs=steps.logs_to_read(from_logs, logs, run.source))
     return Outcome(found, (str(found),))
 
 
@@ -48,6 +45,6 @@ def prune_histories(run: Run, tables: AnyTables = ()) -> Outcome:
     """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
     from redolake import steps
 
-    found = steps.prune_histories(run.pipeline, tables or None, execute=run.execute, report=run.report, opens=run.opens)
+    found = steps.prune_histories(run, tables or None)
     lines = tuple(map(str, found)) or ("No history has begun.",)
     return Outcome({"tables": found}, lines, is_all=all(one.begins_at is None for one in found))

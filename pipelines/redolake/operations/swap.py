@@ -25,8 +25,5 @@ def swap(run: Run, table: Table, shadow: Shadow = None, undo: Undo = False) -> O
     if (shadow is None) != undo:
         what = "a copy and undo exclude each other" if undo else "neither a copy nor undo is chosen"
         raise ConfigurationError([Finding(f"swap of {table}", what, "choose one: --shadow COPY (the field Copy), or --undo")])
-    found = steps.swap_table(
-        run.pipeline, table, shadow, execute=run.execute, reason=run.reason, by=run.by,
-        report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.swap_table(run, table, shadow)
     return Outcome(found, tuple(found.lines))

@@ -5,16 +5,13 @@ The landing is not concerned: a history is read from itself alone, so it keeps n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from redolake.apply.lake_tables import read_log
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, silent
-from redolake.context.spark import spark_when_needed
+from redolake.context import Run, now, step
 from redolake.errors import ConfigurationError, Finding, one_line
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
@@ -45,44 +42,32 @@ class ShorterHistory:
         return one_line(f"{self.table}: {what} SCN {self.begins_at}; {end}")
 
 
-def prune_histories(
-    pipeline: Pipeline,
-    tables: Sequence[str] | None = None,
-    *,
-    execute: bool = False,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> tuple[ShorterHistory, ...]:
+@step
+def prune_histories(run: Run, tables: Sequence[str] | None = None) -> tuple[ShorterHistory, ...]:
     """Raise ConfigurationError without `keep.history` and for a named table without a history, LeaseHeld while a batch runs."""
     from redolake.apply.epochs import damage_in
     from redolake.job.history_prune import older_history, shorten_history
 
-    kept = pipeline.keep.history
+    kept = run.pipeline.keep.history
     if kept is None:
         raise ConfigurationError([Finding("keep.history", "is not set, so histories are kept for ever", "set it, e.g. `365d`")])
-    with Run(pipeline) as context:
-        chosen = [(table, context.pipeline.history_target(table)) for table in named_tables(context, tables)]
-        lacking = [str(table) for table, path in chosen if path is None]
-        if lacking and tables:
-            raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
-        begun = {t: path for t, path in chosen if path is not None and read_log(path, damage_in(t, path)) is not None}
-        paths = {table: (path, context.pipeline.target(table)) for table, path in begun.items()}
+    chosen = [(table, run.pipeline.history_target(table)) for table in named_tables(run, tables)]
+    lacking = [str(table) for table, path in chosen if path is None]
+    if lacking and tables:
+        raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
+    begun = {t: path for t, path in chosen if path is not None and read_log(path, damage_in(t, path)) is not None}
+    paths = {table: (path, run.pipeline.target(table)) for table, path in begun.items()}
     found, limit = list[ShorterHistory](), limit_of(kept)
-    with (
-        spark_when_needed(pipeline, spark, opens) as opened,
-        Run(pipeline) as context,
-        apply_lease_renewed(context) if execute else nullcontext() as writer,
-    ):
+    with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():
-            session = opened.session()
+            session = run.spark.session()
             if writer is None:
                 cut = older_history(session, path, limit)
             else:
-                cut = shorten_history(session, path, target, limit, pipeline.name, table, writer.check)
+                cut = shorten_history(session, path, target, limit, run.name, table, writer.check)
             one = ShorterHistory(str(table))
             if cut is not None:
-                one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, execute)
+                one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, run.execute)
             found.append(one)
-            report(str(one))
+            run.report(str(one))
     return tuple(found)
