@@ -260,7 +260,11 @@ class States:
         self.terminal.catch_up()
         found = steps.read_status(self.terminal.pipeline)
         if found.lost is not None or found.tables[0].state != "live" or self.terminal.health():
-            cure = "recover snapshot --execute --yes" if found.lost is not None else f"snapshot {self.table} --replace"
+            cure = (
+                "recover snapshot --execute --yes --reason TEXT"
+                if found.lost is not None
+                else f"snapshot {self.table} --replace"
+            )
             code, output = self.terminal.run(f"redolake {cure}")
             assert code == DONE, (cure, output)
             self.terminal.catch_up()
@@ -363,7 +367,7 @@ class States:
         max(Path(self.terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns).unlink()
 
 
-CURES = ("snapshot", "snapshot --replace", "resume", "run", "recover --execute --yes", "remine --execute --replace")
+CURES = ("snapshot", "snapshot --replace", "resume", "run", "recover --execute --reason --yes", "remine --execute --replace")
 MAY_STOP = {  # the redo that was lost stays lost; what is made up is not in quarantine, and its rows differ in nothing
     "doctor": {0, 2},
     "verify --due": {2},  # `verify: {every}` is not set
