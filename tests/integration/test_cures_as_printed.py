@@ -238,8 +238,10 @@ def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) ->
 
 
 def commands_of(state: str) -> dict[str, str]:
-    """Return a command of each shape that the places of a state print."""
-    return {shape: command for place, shape, command in sorted(printed_shapes()) if state_of(place, shape) == state}
+    """Return a command of each shape that the places of a state print: the first one, which is that of a CDB for set-up."""
+    return {
+        shape: command for place, shape, command in sorted(printed_shapes(), reverse=True) if state_of(place, shape) == state
+    }
 
 
 class States:
