@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from redolake.cockpit.texts import clock, count, plural
 from redolake.cockpit.values import FAULT_TONES, TONES, Fault, Health, Latency, OpenGap, State, TableLine, Tone, worst
 from redolake.cockpit.window_account import account_difference
-from redolake.errors import in_shell
+from redolake.errors import in_shell, with_options
 from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, SnapshotFact, StreamsFact
@@ -49,7 +49,7 @@ def health_of(
         tone=worst(tones),
         sentence=sentence,
         more=tuple(more_facts(reading, captured, tables, faults, is_stream)),
-        cure=" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])),
+        cure=with_options(" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])), [f"-p {pipeline}"]),
         complete_to_at=at.at,
         complete_to_scn=at.scn,
         lag_seconds=at.lag(now),
