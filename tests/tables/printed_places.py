@@ -187,6 +187,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "reconcile/needed.py::tables_behind",
         "reconcile/next_batch.py::hold_error",
         "reconcile/omitted_tables.py::lost_changes",
+        "reconcile/omitted_tables.py::lost_change snapshot --replace",
         "reconcile/pushed_filter.py::read_by_another_filter",
         "reconcile/redefined.py::find_redefinition",
         "reconcile/resnapshot_policy.py::announce",

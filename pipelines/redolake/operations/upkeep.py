@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redolake.records.maintenance import MaintenanceResult
 
 
-@operation("prune", final=True)
+@operation("prune", reason="Stored with what was removed.", final=True)
 def prune(run: Run) -> Outcome:
     """Remove what is older than `keep` says and nothing needs any more; name what stays, and why.
 
@@ -22,7 +22,7 @@ def prune(run: Run) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, report=run.report)
+    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, reason=run.reason, report=run.report)
     return Outcome(found, plain_lines(steps.describe_pruned(found)), is_all=not found.kinds)
 
 

@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 from redolake.apply.spark.lake_damage import damage_of_file
 from redolake.apply.table_log import HISTORY_BEGINS, REPAIRS, Damage, base_of, load_in, load_number
+from redolake.errors import without_breaks
 from redolake.host.filesystem import open_filesystem
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
@@ -303,7 +304,7 @@ class DeltaLog:
                 raise  # of the file system, not of the file
             if self.skips:
                 return
-            raise self.damage(part, f"a checkpoint cannot be read: {error}") from error
+            raise self.damage(part, f"a checkpoint cannot be read: {without_breaks(error)}") from error
         yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
