@@ -175,8 +175,8 @@ class Testbed:
         self.catch_up()
 
     def recover_with_snapshot(self) -> None:
-        """Run `redolake recover snapshot --execute --yes`, the choice when the redo has no backup."""
-        self.say("redolake recover snapshot --execute --yes")
+        """Run `redolake recover snapshot --execute --yes --reason TEXT`, the choice when the redo has no backup."""
+        self.say("redolake recover snapshot --execute --yes --reason TEXT")
         steps.recover_redo_loss(
             self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._say_redolake
         )
@@ -200,7 +200,7 @@ class Testbed:
         return int(steps.read_status(self.pipeline).next_start_scn or 0)
 
     def compare(self) -> Outcome:
-        found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)
+        found = steps.verify_tables(steps.Run(self.pipeline, self.source, self.spark))
         if found.not_compared:
             raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
         return Outcome(tuple(self.errors), found.tables)

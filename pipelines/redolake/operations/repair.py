@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redolake.context import Run
 
 
-@operation("repair", reason="Stored with the repair and in the Delta commit.", connects=True)
+@operation("repair", reason="Stored with the repair and in the Delta commit.", decides=True, connects=True)
 def repair(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Read rows that differ again AS OF the table's SCN, merge them in one commit, and compare them once more: those that the
     last comparison found, or those of the keys.
@@ -23,8 +23,5 @@ def repair(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     if not run.execute:
         found = steps.look_up_rows(run.pipeline, table, keys)
         return Outcome(found, (str(found),))
-    made = steps.repair_table(
-        run.pipeline, table, keys=keys, reason=run.reason, by=run.by,
-        source=run.source, report=run.report, opens=run.opens,
-    )  # fmt: skip
+    made = steps.repair_table(run, table, keys)
     return Outcome(made.without_samples, made.lines, Verdict.DONE if made.equal else Verdict.DIFFERS)

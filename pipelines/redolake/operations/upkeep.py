@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redolake.records.maintenance import MaintenanceResult
 
 
-@operation("prune", final=True)
+@operation("prune", reason="Stored with what was removed.", final=True)
 def prune(run: Run) -> Outcome:
     """Remove what is older than `keep` says and nothing needs any more; name what stays, and why.
 
@@ -22,7 +22,7 @@ def prune(run: Run) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, report=run.report)
+    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, reason=run.reason, report=run.report)
     return Outcome(found, plain_lines(steps.describe_pruned(found)), is_all=not found.kinds)
 
 
@@ -44,7 +44,7 @@ def optimize(run: Run, tables: AnyTables = ()) -> Outcome:
     if run.apart:
         prepared = steps.prepare_maintenance(run.pipeline, tables)
         return Outcome(prepared, prepared.tables or (NO_CONTENTS,), rest=prepared.batch)
-    return describe(steps.run_maintenance(run.pipeline, tables, report=run.report))
+    return describe(steps.run_maintenance(run, tables))
 
 
 NO_CONTENTS = "No table has contents."

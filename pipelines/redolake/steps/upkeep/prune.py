@@ -77,7 +77,9 @@ class Work:
             (files or self.context.landing.pruning).remove_all(found)
 
 
-def prune_pipeline(pipeline: Pipeline, *, execute: bool = False, by: str = "", report: Report = silent) -> PruneReport:
+def prune_pipeline(
+    pipeline: Pipeline, *, execute: bool = False, by: str = "", reason: str = "", report: Report = silent
+) -> PruneReport:
     """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
     check_horizons(pipeline)
     with Run(pipeline) as context:
@@ -86,7 +88,7 @@ def prune_pipeline(pipeline: Pipeline, *, execute: bool = False, by: str = "", r
             needs = find_needs(context)
             cut, stays = choose_cut(context, needs)
             if cut is not None and execute:
-                record_cut(context, cut, by)
+                record_cut(context, cut, by, reason)
             elif execute and context.landing.pruned is not None:
                 context.landing.pruning.complete(context.landing.pruned)
         context.look_again()  # from here on it reads what was recorded
@@ -125,11 +127,12 @@ def choose_cut(context: Run, needs: Sequence[Need]) -> tuple[ChainPosition | Non
 
 
 @crash.writer
-def record_cut(context: Run, cut: ChainPosition, by: str) -> None:
+def record_cut(context: Run, cut: ChainPosition, by: str, reason: str) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     at = now().isoformat(timespec="seconds")
     context.landing.pruning.write_pruned(make_record(context, cut, at, by))
+    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": reason}, by)
 
 
 def remove_before(work: Work, cut: ChainPosition) -> None:
