@@ -53,7 +53,8 @@ class Reader:
 
     def reads(self, command: str) -> str:
         """Return the answer of a `redolake read`: a line per row, its columns divided by |."""
-        words = shlex.split(command.replace("$PWD/.demo/lake", self.pipeline.lake).replace("$SCN", str((*self.scns, "")[0])))
+        unquoted = command.replace("\\`", "`")  # as a shell does between double quotes, and shlex does not
+        words = shlex.split(unquoted.replace("$PWD/.demo/lake", self.pipeline.lake).replace("$SCN", str((*self.scns, "")[0])))
         *_, table, as_of, moment, sql, query = words
         assert (as_of, sql) == ("--as-of", "--sql")
         found = steps.read_as_of(self.pipeline, moment, [table], sql=query, spark=self.spark)
