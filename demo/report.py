@@ -61,7 +61,7 @@ class Report:
         return Group(*parts)
 
     def _windows_table(self) -> Table:
-        rows = [(w.start_scn, w.end_scn, w.logs, w.threads, w.rows) for w in self.windows]
+        rows = [(w.from_scn, w.to_scn, w.logs, w.threads, w.rows) for w in self.windows]
         return _table("Landed windows", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
 
 

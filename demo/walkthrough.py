@@ -188,7 +188,7 @@ class Walkthrough:
         for window in steps.list_windows(pipeline, 1000):
             if window.name not in self.printed_windows:
                 self.printed_windows.add(window.name)
-                scns = f"[{window.start_scn}, {window.end_scn})"
+                scns = f"[{window.from_scn}, {window.to_scn})"
                 self.say(f"landed window {scns}: {window.logs} logs, {window.rows} change rows")
 
     def wait_for(

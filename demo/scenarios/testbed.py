@@ -175,8 +175,8 @@ class Testbed:
         self.catch_up()
 
     def recover_with_snapshot(self) -> None:
-        """Run `redolake recover snapshot --execute --yes`, the choice when the redo has no backup."""
-        self.say("redolake recover snapshot --execute --yes")
+        """Run `redolake recover snapshot --execute --yes --reason TEXT`, the choice when the redo has no backup."""
+        self.say("redolake recover snapshot --execute --yes --reason TEXT")
         steps.recover_redo_loss(
             self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._say_redolake
         )

@@ -20,6 +20,11 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def without_breaks(said: object) -> str:
+    """Return what another program says on several lines as one. Names and values are not its lines: those are for one_line."""
+    return " ".join(str(said).split())
+
+
 def plain_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the lines of a result as a person reads them: none of its names and values begins another line."""
     return tuple(map(one_line, lines))
@@ -242,8 +247,8 @@ class PdbChanged(RedoLost):
     """The pluggable database is not the one that was captured: it alone was set back (FLASHBACK PLUGGABLE DATABASE,
     point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
 
-    Run `redolake recover -p PIPELINE snapshot --execute --yes`, which reads all tables again, or connect to the PDB that was
-    captured.
+    Run `redolake recover -p PIPELINE snapshot --execute --yes --reason TEXT`, which reads all tables again, or connect to the
+    PDB that was captured.
     """
 
 
@@ -251,8 +256,8 @@ class EncodingChanged(PdbChanged):
     """The character set, the national character set or DBTIMEZONE of the database is another one than the one in which its
     redo was captured: internal bytes and texts of the redo would be read wrongly. The redo does not show the change.
 
-    Run `redolake recover -p PIPELINE snapshot --execute --yes`, which reads all tables again and records the new settings, or
-    connect to the database that was captured.
+    Run `redolake recover -p PIPELINE snapshot --execute --yes --reason TEXT`, which reads all tables again and records the new
+    settings, or connect to the database that was captured.
     """
 
 

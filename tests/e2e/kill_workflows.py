@@ -175,7 +175,7 @@ def prune(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(*CATCH_UP)
     before = kills.copy.windows.names()
     kills.copy.configure("48KiB", keep={"landing": "0s", "ledger": "0s", "snapshots": "0s", "shadows": "0s"})
-    kills.run(redolake, "prune", "--execute", "--yes")
+    kills.run(redolake, "prune", "--execute", "--yes", "--reason", "old")
     assert 0 < len(kills.copy.windows.names()) < len(before)
     testbed.source.work()
     kills.run(*CATCH_UP)
@@ -184,7 +184,7 @@ def prune(testbed: KillTestbed, kills: KillSequence) -> None:
 def redo_loss(testbed: KillTestbed, kills: KillSequence) -> None:
     """Lose redo, and take new snapshots of the tables after it."""
     lose_redo(testbed, kills)
-    kills.run(redolake, "recover", "snapshot", "--execute", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "recover", "snapshot", "--execute", "--yes", "--reason", "lost", codes=NOTHING_LEFT)
     kills.run(redolake, "snapshot", "--replace", *TABLES)
 
 
@@ -385,7 +385,7 @@ def after_snapshot(copy: PipelineCopy) -> int:
 
 def backfill(kills: KillSequence, start: int) -> None:
     """Backfill the range from `start` to the end of the last window into a shadow table."""
-    end = steps.list_windows(kills.copy.pipeline)[-1].end_scn
+    end = steps.list_windows(kills.copy.pipeline)[-1].to_scn
     kills.kill_again_at("merge")
     kills.run(redolake, "backfill", "SHOP.PARTS", "--from", str(start), "--to", str(end), "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{start}-{end}" / "shop" / "parts"

@@ -217,7 +217,7 @@ def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(hist
 def test_an_impossible_range_is_refused_and_writes_nothing(
     history: History, start: str, end: str, tables: list[str], said: str
 ) -> None:
-    first = steps.list_windows(history.pipeline)[0].start_scn
+    first = steps.list_windows(history.pipeline)[0].from_scn
     scns = {**history.scn, "beyond": history.scn["end"] + 1, "first": first}
     before = history.files()
 

@@ -216,7 +216,7 @@ def test_spark_makes_the_view_of_a_table_of_any_name(bank: Bank) -> None:
 
 
 def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
-    ends = [window.end_scn - 1 for window in steps.list_windows(bank.pipeline)]
+    ends = [window.to_scn - 1 for window in steps.list_windows(bank.pipeline)]
     view = UnionView(tables=("SHOP./(SAVINGS|CURRENTS)/",), discriminator="kind", value="{1}")
     pipeline = bank.pipeline.model_copy(update={"union_views": {"bank.accounts": view}})
     spark = steps.write_views(pipeline, "spark", str(ends[0]))

@@ -398,7 +398,7 @@ def test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged
         assert made.name == f"{good}-{middle}-copy"
         assert {row["ID"]: row["QUANTITY"] for row in delta_rows(made.tables[0].target)} == {1: 10, 2: 2, 3: 3, 4: 4}
         planned = swap(made.name, execute=False)
-        assert (planned.shadow_scn, planned.windows > 0) == (middle - 1, True)
+        assert (planned.copy_scn, planned.windows > 0) == (middle - 1, True)
         assert set(quantities().values()) == {-1}
         for point in ("merge", "copy's rows#1", "swap"):
             with killed_at(point):
@@ -413,7 +413,7 @@ def test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged
 
         # Back: the rows that were replaced, with what was committed since.
         undone = swap(None)
-        assert (undone.shadow, quantities()) == (done.kept, {1: 11, 3: -1, 4: -1, 5: -1})
+        assert (undone.copy, quantities()) == (done.kept, {1: 11, 3: -1, 4: -1, 5: -1})
         caught_up(shop, pipeline, spark)
         with killed_at("copy's position"):  # nothing of it has changed since
             swap(None)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 LOOKS = ("status", "doctor")
 COMMANDS = (
     "views --for spark --history", "verify SHOP.ITEMS", "repair SHOP.ITEMS --key ID=3 --execute --reason x", "quarantine list",
-    "history prune --execute --yes", "history rebuild SHOP.ITEMS --execute --reason x --yes",
+    "history prune --execute --yes --reason x", "history rebuild SHOP.ITEMS --execute --reason x --yes",
     "read SHOP.ITEMS --as-of {scn}", "optimize --execute",
     "backfill --from {start} --to {scn} --target copy SHOP.ITEMS --execute",
 )  # fmt: skip

@@ -602,7 +602,7 @@ def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> N
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}
     windows = steps.list_windows(pipeline)
-    assert [one.end_scn for one in windows[:-1]] == [one.start_scn for one in windows[1:]]
+    assert [one.to_scn for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
 
 
 def test_follow_lands_and_applies_what_comes_and_the_page_shows_it(shop: Shop) -> None:

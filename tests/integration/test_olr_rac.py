@@ -255,7 +255,7 @@ def test_a_kill_after_any_write_leaves_no_window_of_two_threads_or_a_whole_one(s
             break
     rac.run(pipeline)
     windows = steps.list_windows(pipeline)
-    assert [one.end_scn for one in windows[:-1]] == [one.start_scn for one in windows[1:]]
+    assert [one.to_scn for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
     assert differences(shop, pipeline) == {}
 
 

@@ -136,7 +136,7 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
 
 def batch_extra(recorded: RecordedBatch) -> dict[str, Any]:
     """Return the facts of a batch that its events have. Those of an older batch, recorded again, are of that batch."""
-    return {"batch_start_scn": recorded.start_scn, "batch_end_scn": recorded.end_scn, "batch_ends_at": recorded.ends_at}
+    return {"batch_from_scn": recorded.start_scn, "batch_to_scn": recorded.end_scn, "batch_ends_at": recorded.ends_at}
 
 
 def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[RecordedBatch, str]:

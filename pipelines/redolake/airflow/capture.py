@@ -132,7 +132,7 @@ def note_landed(landed: LandedWindowReport) -> None:
 def report_landed(pipeline: Pipeline, landed: LandedWindowReport, captured: Mapping[str, Any]) -> None:
     """Give the event of the landing its facts, and report the lineage where OpenLineage is installed."""
     context = get_current_context()
-    extra = {"window": landed.window, "start_scn": landed.start_scn, "end_scn": landed.end_scn, "ends_at": landed.ends_at}
+    extra = {"window": landed.window, "from_scn": landed.start_scn, "to_scn": landed.end_scn, "ends_at": landed.ends_at}
     context["outlet_events"][landing_asset(pipeline)].extra = extra
     if is_installed():
         source, container = source_of(pipeline), pipeline.source.container

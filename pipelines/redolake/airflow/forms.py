@@ -167,6 +167,11 @@ class Chosen:
     def is_final(self) -> bool:
         return any(map(self.operation.is_final, self.times.values()))
 
+    def check(self, *, execute: bool = False, reason: str = "") -> None:
+        """Raise ConfigurationError for what can be seen before anything is opened."""
+        for values in self.times.values():
+            self.operation.check(values, execute=execute, reason=reason)
+
     def act(self, run_of: Callable[[str], Run]) -> dict[str, Outcome]:
         """Do it for one table after the other. The lines are logged as each is done."""
         done = {}
@@ -225,6 +230,7 @@ def question_of(operations: Mapping[str, Operation], pipeline: Pipeline, form: M
     asked = chosen_in(form, operations)
     if form["dry_run"] or not asked.is_final:
         return None
+    asked.check()
     found = asked.act(lambda _: run_of(pipeline, pipeline, Decided("", "")))
     lines = [line for one in found.values() for line in one.lines]
     final = asked.operation.final
@@ -244,6 +250,7 @@ def act(pipeline: Pipeline, operations: Mapping[str, Operation], *, apart: bool 
         by = find_decision(pipeline, context)
     else:
         by = Decided(trigger_user(context), form.get("reason") or "")
+    asked.check(execute=execute, reason=by.reason)
     shown = by.shown or {}
     with resolved_pipeline(pipeline) as resolved:
         done = asked.act(lambda name: run_of(pipeline, resolved, by, execute=execute, shown=shown.get(name), apart=apart))

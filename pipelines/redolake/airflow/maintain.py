@@ -29,6 +29,7 @@ def maintain_dag(pipeline: Pipeline) -> DAG:
     # Its decision is `keep` in pipelines.yml, so nobody is asked again.
     form = form_of(pipeline, both, dry_run=False)
     params = {name: one for name, one in form.items() if name not in ("mend", "confirm")}
+    params["reason"].value = "`keep` in pipelines.yml"
     with DAG(**settings, params=params, doc_md=dag_text(operations_text(both, "maintain"), pipeline)) as dag:
         prune() >> job_tasks(pipeline, OPTIMIZE)
     return dag

@@ -88,7 +88,7 @@ def show_details(status: Status) -> None:
         cure = f"  do this: `redolake run -p {status.pipeline}` rebuilds it"
         print_alert("The ledger is empty, and the landing is not", cure)
     show_held(status.tables)
-    rows = [(w.to_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
+    rows = [(w.last_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("to SCN", "state", "logs", "rows", "ends, UTC"), rows, ("to SCN",))
     console.print(windows if rows else "No window has landed yet.")
     show_streams(status)
@@ -161,8 +161,7 @@ def windows(
         result = steps.list_windows(selected, limit)
         columns = ("from SCN", "to SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
         rows = [
-            (w.start_scn, w.end_scn - 1, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8])
-            for w in result
+            (w.from_scn, w.to_scn - 1, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
         ]
         windows = grid("Landed windows", columns, rows, ("from SCN", "to SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")

@@ -20,6 +20,7 @@ from redolake.cli.options import (
     check_table_names,
     chosen_pipeline,
     confirm,
+    report_errors,
     row_keys,
 )
 from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show, text_of
@@ -37,6 +38,10 @@ def command_of(operation: Operation) -> Callable[..., None]:
         **given: Any,
     ) -> None:  # fmt: skip
         chosen = {one.name: parse_value(one, given[one.name]) for one in operation.parameters}
+        if yes and not execute:
+            raise typer.BadParameter("--yes confirms what --execute does: add that, or leave --yes out")
+        with report_errors(output):
+            operation.check(chosen, execute=execute, reason=reason)
         with chosen_pipeline(output, pipeline, config, connects=operation.asks_source(chosen)) as selected:
             from redolake.context import Run
 
@@ -102,8 +107,7 @@ def option_of(one: Parameter) -> Any:
         about |= {"min": 0}
     if option.positional:
         return Annotated[kind, typer.Argument(callback=CHECKED.get(one.name), **about)]
-    name = f"--{(option.name or one.name).replace('_', '-')}"
-    return Annotated[kind, typer.Option(name, **about)]
+    return Annotated[kind, typer.Option(one.flag, **about)]
 
 
 def parse_value(one: Parameter, value: Any) -> Any:

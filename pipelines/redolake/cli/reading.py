@@ -9,6 +9,7 @@ import typer
 
 from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, TablesArgument, chosen_pipeline
 from redolake.cli.output import Output, grid, print_alert, progress, show
+from redolake.values.moment import parse_moment
 from redolake.values.utc import beside
 
 
@@ -42,6 +43,10 @@ def read(
 
     if to is not None and sql is not None:
         raise typer.BadParameter("give --to or --sql, not both")
+    try:
+        parse_moment(as_of)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong)) from None
     with chosen_pipeline(output, pipeline, config) as selected:
         with progress() as report:
             found = steps.read_as_of(selected, as_of, tables or None, to=to, sql=sql, report=report)

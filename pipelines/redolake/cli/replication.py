@@ -66,6 +66,8 @@ def snapshot(
 
     if sum((status, pause, resume)) > 1:
         raise typer.BadParameter("choose one of --status, --pause and --resume")
+    if (status or pause) and (replace or restart):
+        raise typer.BadParameter("--status and --pause read no table: leave out --replace and --restart")
     with chosen_pipeline(output, pipeline, config, connects=not (status or pause)) as selected:
         if status or pause:
             if pause:

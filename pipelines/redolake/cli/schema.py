@@ -8,6 +8,7 @@ import typer
 
 from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_name, chosen_pipeline
 from redolake.cli.output import Output, grid, show, text_of
+from redolake.values.scn import LARGEST_SCN
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TableArgument = Annotated[str, typer.Argument(metavar="OWNER.TABLE", help="A captured table.", callback=check_table_name)]
-ScnArgument = Annotated[int, typer.Argument(metavar="SCN", min=0)]
+ScnArgument = Annotated[int, typer.Argument(metavar="SCN", min=0, max=LARGEST_SCN)]
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -43,7 +43,7 @@ def stats_text(found: PipelineStats, by: StatsBy) -> Group | str:
 
 
 def scns_of(batch: BatchStats) -> str:
-    return f"{batch.start_scn}-{batch.end_scn}"
+    return f"{batch.from_scn}-{batch.to_scn}"
 
 
 def changed_grid(what: str, of: str, lines: Named, numbers: Sequence[int]) -> Grid:

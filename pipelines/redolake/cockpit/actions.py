@@ -69,7 +69,9 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
         button("Backfill", name, "backfill", fields=fields_of("backfill", options)),
         snapshot,
         doctor,
-        Action("Maintain", f"{name}_maintain", fields=fields_of("prune", ()), costs=OPERATIONS["prune"].does),
+        Action(
+            "Maintain", f"{name}_maintain", fields=fields_of("prune", (), only=("dry_run",)), costs=OPERATIONS["prune"].does
+        ),
     ]
 
 
@@ -184,9 +186,9 @@ def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
     fields: tuple[Field, ...] = ()
     if choice.name in CHOICES:
         chosen = {"choice": choice.name, "dry_run": False}
-        of_it = {"position": ("scn", "reason"), "gap": ("reason",)}.get(choice.name, ())
+        of_it = ("scn", "reason") if choice.name == "position" else ("reason",)
         confirm = Field("confirm", "Confirm", "", f"This cannot be undone: write {pipeline} here.", required=True)
-        fields = (*(replace(one, required=True) for one in fields_of("recover", (), only=of_it) if of_it), confirm)
+        fields = (*(replace(one, required=True) for one in fields_of("recover", (), only=of_it)), confirm)
     label = {"snapshot": "Snapshot all", "gap": "Declare the gap", "position": "Set the position"}.get(
         choice.name, "Check again"
     )

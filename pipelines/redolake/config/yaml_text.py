@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from redolake.errors import ConfigurationError, Finding
+from redolake.errors import ConfigurationError, Finding, without_breaks
 
 # With anchors, nine lines can stand for a billion values, and each is checked. A file without anchors may have any size.
 MOST_NODES, MOST_TIMES = 100_000, 100
@@ -48,7 +48,8 @@ def read_yaml(text: str, file: str) -> Any:
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "correct the file's syntax")]) from error
+        what = f"is not YAML: {without_breaks(error)}"
+        raise ConfigurationError([Finding(file, what, "correct the file's syntax")]) from error
     except RecursionError:
         raise ConfigurationError([Finding(file, "is not YAML for settings: it is nested too deep", "correct it")]) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from pyspark.sql import SparkSession
@@ -28,14 +29,15 @@ def shorten_history(
     table: TableId,
     may_commit: MayCommit = allow,
     least_share: float = 0.0,
+    says: Mapping[str, object] | None = None,
 ) -> HistoryCut | None:
-    """Remove what is older, where that is at least such a share of all rows. Return what was removed."""
+    """Remove what is older, where that is at least such a share of all rows, and return it. `says` is noted with the commit."""
     app_id = app_id_of(pipeline, table, 0)
     history = open_history(spark, path, app_id)
     cut = find_cut(history, limit)
     if cut is None or cut.older < least_share * cut.rows:
         return None
-    says = {"pipeline": pipeline, HISTORY_BEGINS: cut.scn}
+    noted = {"pipeline": pipeline, HISTORY_BEGINS: cut.scn, **(says or {})}
     terms = Terms(table, Owner.of(f"{app_id}/history/0"), may_commit)
-    cut_history(history, open_table(spark, target, ""), cut, says, terms)
+    cut_history(history, open_table(spark, target, ""), cut, noted, terms)
     return cut

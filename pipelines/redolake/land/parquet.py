@@ -15,7 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from redolake.errors import LandingDamaged, ValueDoesNotFit
+from redolake.errors import LandingDamaged, ValueDoesNotFit, without_breaks
 from redolake.host.encrypted_parquet import encrypted_name, encryption_properties, properties_for
 from redolake.land.files import Files
 from redolake.records.codec import DAMAGED
@@ -152,4 +152,5 @@ def open_checked(files: Files, path: str, written: FileDigest | None, cure: str 
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file
-            raise LandingDamaged(f"the file cannot be read: {error}", cure=cure, path=files.path_text(path)) from error
+            what = f"the file cannot be read: {without_breaks(error)}"
+            raise LandingDamaged(what, cure=cure, path=files.path_text(path)) from error

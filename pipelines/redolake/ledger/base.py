@@ -21,6 +21,7 @@ from redolake.errors import (
     RedolakeError,
     Terminal,
     report_with,
+    without_breaks,
 )
 from redolake.host.crash import ledger_point
 from redolake.ledger import tables as t
@@ -98,7 +99,7 @@ def database_errors(engine: Engine) -> Iterator[None]:
         yield
     except DBAPIError as error:
         said = driver_text(engine, error)
-        cause = error if said == str(error.orig) else None  # a log shows an error's cause too, with its own text
+        cause = error if said == without_breaks(error.orig) else None  # a log shows an error's cause too, with its own text
         if DAMAGE.search(said):
             raise changed_or_damaged(engine, f"the ledger's database refuses: {said}") from cause
         if not may_pass(error):

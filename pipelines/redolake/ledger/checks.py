@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from redolake.errors import FormatTooNew, LedgerDamaged, LedgerOutdated, rebuild_cure
+from redolake.errors import FormatTooNew, LedgerDamaged, LedgerOutdated, rebuild_cure, without_breaks
 from redolake.ledger import tables as t
 
 # A ledger from before the first release, with a number and without a version. Its tables are those of the first migration.
@@ -127,4 +127,4 @@ def driver_text(engine: Engine, error: DBAPIError) -> str:
     given = (value for name, value in engine.url.query.items() if "pass" in name.lower())
     for value in (engine.url.password, *given):
         text = text.replace(str(value), "***") if value else text
-    return text
+    return without_breaks(text)

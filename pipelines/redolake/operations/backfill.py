@@ -52,7 +52,13 @@ def record(pipeline: Pipeline, batch: str) -> Outcome:
     return describe(made, asdict(made))
 
 
-@operation("backfill", reason="Stored with the commits to live tables, which need it.", connects=asks_source, record=record)
+@operation(
+    "backfill",
+    reason="Stored with the commits to live tables, which need it.",
+    decides=lambda chosen: chosen["target"] == "live",
+    connects=asks_source,
+    record=record,
+)
 def backfill(
     run: Run,
     from_scn: From,
@@ -71,6 +77,8 @@ def backfill(
     """
     from redolake import steps
 
+    if all(str(end).isdecimal() for end in (from_scn, to_scn)):
+        steps.range_of(int(from_scn), int(to_scn))
     steps.refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs, reason=run.reason)
     reads, chosen = steps.logs_to_read(from_logs, logs, run.source), (from_scn, to_scn, tables or None)
     if target == "live":

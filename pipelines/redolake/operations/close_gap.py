@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from redolake.operations.declared import AnyTables, Logs, Option, Outcome, Verdict, operation
+from redolake.values.scn import check_scn
 
 if TYPE_CHECKING:
     from redolake.context import Run
 
-InGap = Annotated[int | None, Option("An SCN in the declared gap. Default: the only one that tables lack.", "SCN")]
+InGap = Annotated[
+    int | None, Option("An SCN in the declared gap. Default: the only one that tables lack.", "SCN", check=check_scn)
+]
 
 
-@operation("close-gap", reason="Stored with the repair and in the Delta commits.", connects=True)
+@operation("close-gap", reason="Stored with the repair and in the Delta commits.", decides=True, connects=True)
 def close_gap(run: Run, tables: AnyTables = (), scn: InGap = None, logs: Logs = ()) -> Outcome:
     """Close a declared gap from logs that were restored since: mine it, and read the rows again that it changes, AS OF each
     table's position.

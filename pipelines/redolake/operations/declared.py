@@ -3,15 +3,20 @@ button are made from the function's signature and docstring."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from inspect import Parameter as Argument
 from inspect import getdoc, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from redolake.errors import ConfigurationError, Finding
+from redolake.values.moment import parse_moment
+
 if TYPE_CHECKING:
     from redolake.config import Pipeline
+
+When = bool | Callable[[Mapping[str, Any]], bool]
 
 
 class Verdict(IntEnum):
@@ -36,13 +41,15 @@ MEANINGS = {
 @dataclass(frozen=True, slots=True)
 class Option:
     """A value that a person chooses: an option of the command, a field of the form. `name` is the option's where it is another
-    than the argument's, `title` the field's; `choices` are the values that it takes, with what they mean."""
+    than the argument's, `title` the field's; `choices` are the values that it takes, with what they mean; `check` raises
+    ValueError for a value that is none."""
 
     help: str
     title: str = ""
     name: str = ""
     positional: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[Any], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,21 @@ class Parameter:
     @property
     def several(self) -> bool:
         return self.type in (Keys, Texts)
+
+    @property
+    def flag(self) -> str:
+        return f"--{(self.option.name or self.name).replace('_', '-')}"
+
+    def wrong_in(self, value: Any) -> Iterator[Finding]:
+        """Yield what is no value of the parameter."""
+        check = (lambda given: parse_moment(str(given))) if self.type is Moment else self.option.check
+        if check is None or value is None:
+            return
+        for one in value if self.several else [value]:
+            try:
+                check(one)
+            except ValueError as error:
+                yield Finding(self.flag, str(error), f"correct it, in Airflow the field {self.title}")
 
 
 class Moment(str):
@@ -101,16 +123,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`command` are the words after `redolake`; `reason` says where the reason is stored, and is empty where none is asked for.
-    One that `looks` changes nothing, so it has neither. One that is `at_once` loses nothing, and its command does it without
-    `--execute`. One that is `final` cannot be undone; with a parameter's name, only where that is chosen. `connects` says
-    whether it asks the source, or with what is chosen it does. `record` ends what went on apart (Run.apart)."""
+    """`command` are the words after `redolake`. One that `looks` changes nothing. One that is `at_once` loses nothing, and its
+    command does it without `--execute`. One that is `final` cannot be undone; with a parameter's name, only where that is
+    chosen. A person `decides` what is final, and what is declared so, always or with what is chosen: then it needs a reason,
+    and `reason` says where that is stored. `connects` says whether it asks the source, or with what is chosen it does. `record`
+    ends what went on apart (Run.apart)."""
 
     command: str
     act: Callable[..., Outcome]
     help: str
     reason: str
-    connects: bool | Callable[[Mapping[str, Any]], bool]
+    decides: When
+    connects: When
     looks: bool
     at_once: bool
     final: bool | str
@@ -123,6 +147,18 @@ class Operation:
     def asks_source(self, chosen: Mapping[str, Any]) -> bool:
         return self.connects if isinstance(self.connects, bool) else self.connects(chosen)
 
+    def needs_reason(self, chosen: Mapping[str, Any]) -> bool:
+        return self.is_final(chosen) or (self.decides if isinstance(self.decides, bool) else self.decides(chosen))
+
+    def check(self, chosen: Mapping[str, Any], *, execute: bool, reason: str) -> None:
+        """Raise ConfigurationError for values that are none, and for a decision without a reason. Nothing is opened for it."""
+        from redolake.steps.shared.decisions import check_reason
+
+        if wrong := [finding for one in self.parameters for finding in one.wrong_in(chosen[one.name])]:
+            raise ConfigurationError(wrong)
+        if execute and self.needs_reason(chosen):
+            check_reason(self.command, reason)
+
     @property
     def does(self) -> str:
         """The first paragraph of its help."""
@@ -133,7 +169,8 @@ def operation(
     command: str,
     *,
     reason: str = "",
-    connects: bool | Callable[[Mapping[str, Any]], bool] = False,
+    decides: When = False,
+    connects: When = False,
     looks: bool = False,
     at_once: bool = False,
     final: bool | str = False,
@@ -144,7 +181,8 @@ def operation(
     def declare(act: Callable[..., Outcome]) -> Operation:
         paragraphs = (getdoc(act) or "").split("\n\n")
         help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
-        return Operation(command, act, help, reason, connects, looks, at_once, final, record, parameters_of(act))
+        mine = parameters_of(act)
+        return Operation(command, act, help, reason, decides, connects, looks, at_once, final, record, mine)
 
     return declare
 

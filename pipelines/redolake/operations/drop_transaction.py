@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from redolake.errors import ConfigurationError, Finding
 from redolake.operations.declared import Option, Outcome, operation
+from redolake.values.redo import check_xid
 
 if TYPE_CHECKING:
     from redolake.context import Run
 
 Xid = Annotated[
-    str | None, Option("As `tx list` shows it. Without it, the open ones are listed.", "Transaction", positional=True)
+    str | None,
+    Option("As `tx list` shows it. Without it, the open ones are listed.", "Transaction", positional=True, check=check_xid),
 ]
 Container = Annotated[int | None, Option("Needed only if the xid is open in several containers.")]
 

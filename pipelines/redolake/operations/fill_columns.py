@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redolake.context import Run
 
 
-@operation("fill-columns", reason="Stored with the decision.", connects=True)
+@operation("fill-columns", reason="Stored with the decision.", decides=True, connects=True)
 def fill_columns(run: Run, table: Table) -> Outcome:
     """Add the columns that a table lacks and pipelines.yml wants now, with their values, without a new snapshot: those that
     were left out, those that it computes, and those that it computes in another way.

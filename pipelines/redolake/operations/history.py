@@ -34,17 +34,17 @@ def rebuild_history(run: Run, table: Table, from_scn: Since = FIRST, from_logs: 
     """
     from redolake import steps
 
-    if run.execute:
-        steps.check_reason("rebuilding a history", run.reason)
-    found = steps.rebuild_history(run, table, from_scn, from_logs=steps.logs_to_read(from_logs, logs, run.source))
-    return Outcome(found, (str(found),))
+    logs_to_read = steps.logs_to_read(from_logs, logs, run.source)
+    found = steps.rebuild_history(run, table, str(run.shown or from_scn), from_logs=logs_to_read)
+    return Outcome(found, (str(found),), shown=found.from_scn)
 
 
-@operation("history prune", final=True)
+@operation("history prune", reason="Stored with the decision.", final=True)
 def prune_histories(run: Run, tables: AnyTables = ()) -> Outcome:
     """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
     from redolake import steps
 
-    found = steps.prune_histories(run, tables or None)
+    found = steps.prune_histories(run, tables or None, shown=run.shown)
     lines = tuple(map(str, found)) or ("No history has begun.",)
-    return Outcome({"tables": found}, lines, is_all=all(one.begins_at is None for one in found))
+    older = {one.table: [one.before, one.begins_at, one.older] for one in found if one.begins_at is not None}
+    return Outcome({"tables": found}, lines, shown=older, is_all=not older)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHOWN = 200  # changes in a log, and in what a person approves
 
 
-@operation("quarantine retry", reason="Stored with the decision and in the Delta commit.", connects=True)
+@operation("quarantine retry", reason="Stored with the decision and in the Delta commit.", decides=True, connects=True)
 def retry_quarantine(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Read the rows of the keys in quarantine again AS OF the table's SCN, and merge them. Keys that are right then leave the
     quarantine."""

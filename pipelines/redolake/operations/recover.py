@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from redolake.errors import plain_lines
 from redolake.operations.declared import AnyTables, Option, Outcome, Verdict, operation
+from redolake.values.scn import check_scn
 from redolake.values.utc import beside
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ How = Annotated[
 Restored = Annotated[bool, Option("Check again after logs were restored.")]
 AtScn = Annotated[
     int | None,
-    Option("The position; or the end of the gap. Default of a gap: the SCN from which no redo is missing.", "SCN"),
+    Option(
+        "The position; or the end of the gap. Default of a gap: the SCN from which no redo is missing.", "SCN", check=check_scn
+    ),
 ]
 
 
@@ -36,12 +39,12 @@ def in_form(choice: Choice) -> str:
     """Say how a way to continue is chosen in Airflow; some need work outside of it."""
     if choice.name in RESTORED:
         return "trigger this DAG again with *Restored*"
-    needs = {"gap": ", a *Reason*", "position": ", an *SCN*, a *Reason*"}.get(choice.name, "")
+    needs = ", an *SCN*, a *Reason*" if choice.name == "position" else ", a *Reason*"
     chosen = f"trigger this DAG again with *Choice* {choice.name}{needs}, and without *Dry run*"
     return chosen if choice.name in CHOICES else choice.command
 
 
-@operation("recover", reason="Stored with the decision; gap and position need it.", connects=True, final="choice")
+@operation("recover", reason="Stored with the decision; a choice needs it.", connects=True, final="choice")
 def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Restored = False, scn: AtScn = None) -> Outcome:
     """Show which redo is lost and what each way to continue costs; with a choice and --execute, carry it out.
 
@@ -74,12 +77,9 @@ def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Rest
 def check_choice(choice: str | None, restored: bool, scn: int | None) -> None:
     """Raise ConfigurationError for what means nothing together."""
     from redolake.errors import ConfigurationError, Finding
-    from redolake.values.scn import LARGEST_SCN
 
     if restored and choice:
         raise ConfigurationError([Finding("recover", f"restored and {choice} exclude each other", "leave one of them out")])
-    if scn is not None and scn > LARGEST_SCN:
-        raise ConfigurationError([Finding("--scn", f"{scn} is no SCN: they end at {LARGEST_SCN}", "correct it")])
     if scn is not None and choice not in ("gap", "position"):
         raise ConfigurationError(
             [Finding("--scn", "means something to a gap and a position alone", "choose one, or leave it out")]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redolake.context import Run
 
 
-@operation("repair", reason="Stored with the repair and in the Delta commit.", connects=True)
+@operation("repair", reason="Stored with the repair and in the Delta commit.", decides=True, connects=True)
 def repair(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     """Read rows that differ again AS OF the table's SCN, merge them in one commit, and compare them once more: those that the
     last comparison found, or those of the keys.

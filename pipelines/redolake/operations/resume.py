@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from redolake.errors import plain_lines
+from redolake.errors import ConfigurationError, Finding, plain_lines
 from redolake.operations.declared import Option, Outcome, Tables, operation
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ NewHistory = Annotated[bool, Option("Let the tables' histories, which are gone, 
 @operation(
     "resume",
     reason="Stored with the decision; --ddl and --new-history need it.",
+    decides=lambda chosen: bool(chosen["new_history"]),
     at_once=True,
     final="ddl",
 )
@@ -41,6 +42,8 @@ def resume(run: Run, tables: Tables, ddl: Ddl = None, new_history: NewHistory = 
     """
     from redolake import steps
 
+    if ddl and new_history:
+        raise ConfigurationError([Finding("resume", "--ddl and --new-history exclude each other", "answer the DDL first")])
     if not run.execute:
         found = steps.look_up_held(run.pipeline, tables, ddl)
         lines = plain_lines(f"{one.table}: {one.text}" for one in found)

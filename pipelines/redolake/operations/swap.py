@@ -10,20 +10,20 @@ from redolake.operations.declared import Option, Outcome, Table, operation
 if TYPE_CHECKING:
     from redolake.context import Run
 
-Shadow = Annotated[str | None, Option("The whole copy, as a backfill to `copy` names it.", "Copy")]
+Copy = Annotated[str | None, Option("The whole copy, as a backfill to `copy` names it.", "Copy")]
 Undo = Annotated[bool, Option("Put back what the last swap of the table has replaced.")]
 
 
-@operation("swap", reason="Stored with the commit.")
-def swap(run: Run, table: Table, shadow: Shadow = None, undo: Undo = False) -> Outcome:
+@operation("swap", reason="Stored with the commit.", decides=True)
+def swap(run: Run, table: Table, copy: Copy = None, undo: Undo = False) -> Outcome:
     """Put a whole copy of a table in its live table's place, in one commit. What it replaces is kept as another copy.
 
     The copy is brought to the table's position first, so no row gets older; apply waits meanwhile.
     """
     from redolake import steps
 
-    if (shadow is None) != undo:
+    if (copy is None) != undo:
         what = "a copy and undo exclude each other" if undo else "neither a copy nor undo is chosen"
-        raise ConfigurationError([Finding(f"swap of {table}", what, "choose one: --shadow COPY (the field Copy), or --undo")])
-    found = steps.swap_table(run, table, shadow)
+        raise ConfigurationError([Finding(f"swap of {table}", what, "choose one: --copy NAME (the field Copy), or --undo")])
+    found = steps.swap_table(run, table, copy)
     return Outcome(found, tuple(found.lines))

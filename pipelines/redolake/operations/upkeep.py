@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redolake.records.maintenance import MaintenanceResult
 
 
-@operation("prune", final=True)
+@operation("prune", reason="Stored with what was removed.", final=True)
 def prune(run: Run) -> Outcome:
     """Remove what is older than `keep` says and nothing needs any more; name what stays, and why.
 

@@ -26,7 +26,7 @@ from redolake.steps.ranges.history_prune import prune_histories
 from redolake.steps.ranges.history_rebuild import rebuild_history
 from redolake.steps.ranges.live import LiveBackfill, backfill_live
 from redolake.steps.ranges.logs import LogsToRead, logs_to_read
-from redolake.steps.ranges.replay import refuse_unused
+from redolake.steps.ranges.replay import range_of, refuse_unused
 from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run_backfill
 from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
@@ -37,7 +37,7 @@ from redolake.steps.setup.init import count_tables, find_source, find_tables, op
 from redolake.steps.setup.migrate import migrate_ledger
 from redolake.steps.setup.olr_config import check_olr_file, describe_olr_file, write_olr_config
 from redolake.steps.setup.setup_sql import write_setup_sql
-from redolake.steps.shared.decisions import check_reason, record_rejection
+from redolake.steps.shared.decisions import record_rejection
 from redolake.steps.shared.folders import find_shared
 from redolake.steps.shared.matched_tables import joined_tables
 from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job
@@ -79,7 +79,6 @@ __all__ = [
     "begin_snapshot",
     "capturable_tables",
     "check_olr_file",
-    "check_reason",
     "close_gap",
     "copy_tables",
     "cost_of",
@@ -132,6 +131,7 @@ __all__ = [
     "propose_pipeline",
     "prune_histories",
     "prune_pipeline",
+    "range_of",
     "read_as_of",
     "read_chunked_tables",
     "read_column_lineage",

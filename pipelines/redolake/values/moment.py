@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from redolake.values.scn import LARGEST_SCN
+from redolake.values.scn import check_scn
 
 WINDOW = re.compile(r"(\d{10})-(\d{20})-(\d{20})")
 TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-]\d{2}:\d{2}|[A-Za-z][\w+/-]*)?")
@@ -49,9 +49,8 @@ def parse_moment(text: str) -> Moment:
     """Raise ValueError for a text that is none of FORMS, and for a local time that the zone has twice or not at all."""
     text = text.strip()
     if text.isascii() and text.isdigit():
-        if len(text) > len(str(LARGEST_SCN)) or int(text) > LARGEST_SCN:
-            raise ValueError(f"{text!r} is no SCN: they end at {LARGEST_SCN}")
-        return AtScn(int(text))
+        check_scn(scn := int(text.lstrip("0")[:40] or "0"))  # Python reads no number of thousands of digits
+        return AtScn(scn)
     if text in ("first", "now"):
         return AtEdge("first" if text == "first" else "now")
     if WINDOW.fullmatch(text):
@@ -101,6 +100,12 @@ def two_readings(local: datetime, zone: ZoneInfo, first: datetime, second: datet
     meant = [f"{at.astimezone(zone):%Y-%m-%d %H:%M%z}" for at in (second, first)]
     both = " or ".join(f"`{one[:-2]}:{one[-2:]}`" for one in meant)
     return f"does not exist in {zone.key}, because the clock is set forward then: write {both}"
+
+
+def check_window(name: str) -> None:
+    """Raise ValueError for a text that is no name of a window."""
+    if not WINDOW.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of a window, such as 1212321600-00000000000002000000-00000000000002000161")
 
 
 def is_time(text: str | int) -> bool:

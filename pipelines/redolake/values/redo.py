@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -42,6 +43,12 @@ LARGEST_LAG_SECONDS = 1800  # of ARCHIVE_LAG_TARGET: a log that is open for long
 # Columns that order committed changes: assemble writes them, apply sorts by them.
 COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
 CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")
+
+
+def check_xid(text: str) -> None:
+    """Raise ValueError for a text that is no transaction's number."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", text):
+        raise ValueError(f"{text!r} is no transaction, such as 5.12.4711")
 
 
 def names_no_transaction(xid: object) -> bool:

@@ -12,6 +12,12 @@ LARGEST_SCN = 2**63 - 1
 OPEN_ENDS = frozenset({2**48 - 1, 2**63 + 2**56 - 1, 2**64 - 1})
 
 
+def check_scn(scn: int) -> None:
+    """Raise ValueError for a number that is no SCN."""
+    if not 0 <= scn <= LARGEST_SCN:
+        raise ValueError(f"{scn} is no SCN: they end at {LARGEST_SCN}")
+
+
 def known_end(next_change: int | None) -> Scn | None:
     """Return NEXT_CHANGE#, or None for a log that is still open: NULL, a known sentinel, or more than an SCN can be."""
     is_open = next_change is None or next_change in OPEN_ENDS or next_change > LARGEST_SCN

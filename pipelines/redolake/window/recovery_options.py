@@ -39,7 +39,7 @@ def snapshot_choice(recover: str, since: str, advice: str = "") -> Choice:
         "snapshot",
         f"snapshot all tables again; capture goes on from now{advice}",
         f"the history between {since} and the new snapshot; a table is held until its snapshot",
-        f"{recover} snapshot --execute --yes",
+        f"{recover} snapshot --execute --yes --reason TEXT",
     )
 
 

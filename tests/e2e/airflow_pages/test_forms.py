@@ -256,16 +256,16 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     ),
     "a swap with no copy": (
         NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK"},
-        {"mend": "swap", "tables": ["SHOP.STOCK"], "shadow": None, "dry_run": True},
+        {"mend": "swap", "tables": ["SHOP.STOCK"], "copy": None, "dry_run": True},
         "failed", "swap of SHOP.STOCK: neither a copy nor undo is chosen",
     ),
     "a swap of a table without contents": (
-        MATCHED, "mend", {"mend": "=swap: ", "tables": "SHOP.STOCK", "shadow": "5-9-copy", "reason": "a bug"},
-        {"tables": ["SHOP.STOCK"], "shadow": "5-9-copy", "reason": "a bug"}, "failed", "the table has no contents yet",
+        MATCHED, "mend", {"mend": "=swap: ", "tables": "SHOP.STOCK", "copy": "5-9-copy", "reason": "a bug"},
+        {"tables": ["SHOP.STOCK"], "copy": "5-9-copy", "reason": "a bug"}, "failed", "the table has no contents yet",
     ),
     "an undo that names a copy": (
-        NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK", "shadow": "5-9-copy", "undo": "!"},
-        {"undo": True, "shadow": "5-9-copy"}, "failed", "a copy and undo exclude each other",
+        NAMED, "mend", {"mend": "=swap: ", "tables": "=SHOP.STOCK", "copy": "5-9-copy", "undo": "!"},
+        {"undo": True, "copy": "5-9-copy"}, "failed", "a copy and undo exclude each other",
     ),
     "columns of a table without contents": (
         NAMED, "mend", {"mend": "=fill-columns: ", "tables": "=SHOP.STOCK"}, {"mend": "fill-columns", "tables": ["SHOP.STOCK"]},

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from redolake.steps import AlreadyLanded, AwaitedLog, LogsToRead, check_reason, logs_to_read, refuse_unused
+from redolake.steps import AlreadyLanded, AwaitedLog, LogsToRead, logs_to_read, range_of, refuse_unused
 from redolake.steps.recovery.runway import RunwayReport
 from tests.fixtures.airflow import airflow_db
 
@@ -86,7 +86,7 @@ def steps(monkeypatch):
     import redolake
 
     calls = []
-    known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead, check_reason, logs_to_read, refuse_unused)}
+    known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead, logs_to_read, range_of, refuse_unused)}
     stub = SimpleNamespace(calls=calls, Run=TaskRun, runs=[], **known)
     monkeypatch.setattr(redolake, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "redolake.steps", stub)

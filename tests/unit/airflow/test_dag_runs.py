@@ -97,7 +97,7 @@ def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_c
     states, ran = run(streaming)
 
     assert states == {("receive", -1): "success" if landed else "skipped", ("runway", -1): "success"}
-    assert {name: extra["end_scn"] for name, extra in events(ran).items()} == (
+    assert {name: extra["to_scn"] for name, extra in events(ran).items()} == (
         {"redolake://shop/landing": 200} if landed else {}
     )
 
@@ -112,7 +112,7 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
     _, ran = run(capture_dag)
 
     assert noted(ran) == "SCN 100 to 199, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
-    facts = {"window": NAME, "start_scn": 100, "end_scn": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
+    facts = {"window": NAME, "from_scn": 100, "to_scn": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
     assert events(ran) == {"redolake://shop/landing": facts}
 
 
@@ -353,7 +353,7 @@ def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(
 
     _, ran = run(apply_dag)
 
-    extra = {"complete_to_scn": 199, "batch_start_scn": 100, "batch_end_scn": 151, "batch_ends_at": None}
+    extra = {"complete_to_scn": 199, "batch_from_scn": 100, "batch_to_scn": 151, "batch_ends_at": None}
     assert events(ran) == {"redolake://shop/SHOP.ORDERS": extra}
     assert noted(ran) == "SCN 100 to 150, 1 row"
 

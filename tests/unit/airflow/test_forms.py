@@ -22,6 +22,7 @@ from tests.unit.cli.test_cli_everywhere import COMMANDS
 pytestmark = pytest.mark.airflow
 
 PLAIN = {str, int, bool, list, type(None)}
+WINDOW = "1212321600-00000000000002000000-00000000000002000161"
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
@@ -100,6 +101,36 @@ def test_nothing_is_changed_without_execute_but_by_what_loses_nothing() -> None:
     assert yes == {name for name, one in OPERATIONS.items() if one.final}
 
 
+def test_a_person_who_decides_says_why() -> None:
+    """One rule: what cannot be undone is decided, and what says so of itself."""
+    deciding = {
+        "backfill": {"target": "live"},
+        "resume": {"ddl": "follow"},
+        "recover": {"choice": "snapshot"},
+        "remine": {"discard": True},
+    }
+    asked = {name: one for name, one in OPERATIONS.items() if one.reason}
+    assert asked.keys() == OPERATIONS.keys() - {"verify", "optimize", "migrate"}
+    for name, one in asked.items():
+        chosen = {**values_of(name), **deciding.get(name, {})}
+        assert one.needs_reason(chosen), name
+        assert name not in deciding or not one.needs_reason(values_of(name)), name
+        one.check(chosen, execute=False, reason="")
+        one.check(chosen, execute=True, reason="the disk")
+        with pytest.raises(ConfigurationError, match="needs a reason"):
+            one.check(chosen, execute=True, reason=" ")
+    assert OPERATIONS["resume"].needs_reason({**values_of("resume"), "new_history": True})
+
+
+def values_of(name: str) -> dict[str, Any]:
+    """Return what is chosen where as little is chosen as can be."""
+    given = {
+        "table": "SHOP.ORDERS", "tables": ("SHOP.ORDERS",), "from_scn": "1", "to_scn": "2",
+        "window": WINDOW,
+    }  # fmt: skip
+    return {one.name: given[one.name] if one.is_needed else one.default for one in OPERATIONS[name].parameters}
+
+
 def flags(name: str) -> list[tuple[str, Any]]:
     return [(command, one) for command, found in COMMANDS.items() for one in found.params if one.name == name]
 
@@ -126,14 +157,29 @@ def test_the_choices_of_an_operation_are_those_that_its_step_knows() -> None:
         ("recover", {"scn": 5}),
         ("recover", {"choice": "snapshot", "scn": 5}),
         ("recover", {"choice": "gap", "restored": True}),
-        ("remine", {"window": "w", "replace": True, "discard": True}),
+        ("remine", {"window": WINDOW, "replace": True, "discard": True}),
         ("verify", {"due": True, "tables": ("SHOP.ORDERS",)}),
         ("verify", {"method": "rows", "sample": "1%"}),
         ("verify", {"sample": "101%"}),
+        ("backfill", {"from_scn": "9", "to_scn": "5"}),
+        ("backfill", {"from_scn": "yesterday"}),
+        ("backfill", {"to_scn": "99999999999999999999"}),
+        ("close-gap", {"scn": 2**63}),
+        ("history rebuild", {"from_scn": "2026-11-20 08:00"}),
+        ("recover", {"choice": "gap", "scn": 2**63}),
+        ("remine", {"window": "w"}),
+        ("resume", {"tables": ("SHOP.ORDERS",), "ddl": "follow", "new_history": True}),
+        ("swap", {"table": "SHOP.ORDERS", "copy": "1-2"}),
+        ("tx drop", {"xid": "5"}),
     ],
 )
 def test_what_means_nothing_together_is_refused_before_anything_is_opened(command: str, chosen: dict[str, Any]) -> None:
     nothing: Any = None
     run = Run(nothing, execute=True, by="ann", reason="wrong" if command == "history rebuild" else "")
+
+    def start() -> None:
+        OPERATIONS[command].check({**values_of(command), **chosen}, execute=False, reason="")
+        OPERATIONS[command].act(run, **{**values_of(command), **chosen})
+
     with pytest.raises(ConfigurationError):
-        OPERATIONS[command].act(run, **chosen)
+        start()

@@ -66,7 +66,7 @@ EACH = {  # a form, the steps that it leads to, and what the first of them is gi
     "repair": ({}, ["repair_table"] * 2, ([],)),
     "repair, dry": ({"dry_run": True}, ["look_up_rows"] * 2, ([],)),
     "fill-columns": ({}, ["fill_columns"] * 2, ()),
-    "swap": ({"shadow": f" {COPY} "}, ["swap_table"] * 2, (COPY,)),
+    "swap": ({"copy": f" {COPY} "}, ["swap_table"] * 2, (COPY,)),
     "swap, undo": ({"undo": True}, ["swap_table"] * 2, (None,)),
     "quarantine retry": ({}, ["retry_quarantine"] * 2, ([],)),
     "quarantine retry, dry": ({"dry_run": True}, ["look_up_quarantined"] * 2, ([],)),
@@ -92,7 +92,7 @@ def test_an_operation_is_done_for_each_table_of_the_form_with_its_reason(run, me
 @pytest.mark.parametrize(("mend", "step"), [("fill-columns", "fill_columns"), ("swap", "swap_table")])
 def test_a_dry_run_executes_nothing(run, mends, mend, step, dry_run):
     shadow = COPY if mend == "swap" else None
-    mended(run, {**ON_FORM, "mend": mend, "shadow": shadow, "dry_run": dry_run})
+    mended(run, {**ON_FORM, "mend": mend, "copy": shadow, "dry_run": dry_run})
 
     assert set(names(mends)) == {step}
     assert {one.execute for one in mends.runs} == {not dry_run}
@@ -142,7 +142,7 @@ def test_keys_are_those_of_one_table(run, mends, keys, given):
 
 REFUSED = {  # what is chosen, and what is said of it
     "no table": ({"mend": "repair", "tables": []}, "no table is chosen to repair"),
-    "a copy of a repair": ({"mend": "repair", "shadow": COPY}, "repair has no Copy\n  do this: leave the field Copy empty"),
+    "a copy of a repair": ({"mend": "repair", "copy": COPY}, "repair has no Copy\n  do this: leave the field Copy empty"),
     "a DDL choice of a swap": ({"mend": "swap", "undo": True, "ddl": "ignore"}, "swap has no DDL"),
     "keys of a transaction": ({"mend": "tx drop", "keys": "ID=1"}, "tx drop has no Keys"),
     "no key": ({"mend": "repair", "tables": TWO[:1], "keys": "2"}, "the field Keys"),
@@ -162,7 +162,7 @@ def test_what_an_operation_does_not_take_is_refused_by_name(settings, case):
         chosen_in({**defaults, **ON_FORM, **form}, MENDS)
 
 
-@pytest.mark.parametrize("form", [{}, {"undo": True, "shadow": COPY}])
+@pytest.mark.parametrize("form", [{}, {"undo": True, "copy": COPY}])
 def test_a_swap_needs_either_a_copy_or_undo(run, mends, form):
     assert mended(run, {**ON_FORM, "mend": "swap", **form})[0] == "failed"
     assert mends.calls == []

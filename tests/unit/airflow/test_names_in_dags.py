@@ -62,7 +62,7 @@ DONE = SimpleNamespace(lines=["done"], without_samples=None, equal=True, left=()
 FORMS = {  # by DAG, with a mend: its form, and the step that gets the names, one call for each where it takes one
     "verify": ({}, "verify_tables", Verification(True, (), (), ())),
     "mend, repair": ({"reason": "{{ti}}"}, "repair_table", DONE),
-    "mend, swap": ({"shadow": "{{6*7}}"}, "swap_table", DONE),
+    "mend, swap": ({"copy": "{{6*7}}", "reason": "{{ti}}"}, "swap_table", DONE),
     "mend, fill-columns": ({"reason": "{%"}, "fill_columns", DONE),
     "mend, resume": ({"reason": "{{ti}}"}, "resume_tables", tuple(NAMES)),
     "backfill": (

@@ -204,8 +204,8 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param(["snapshot", "--scn", "5", "--yes"], "means something to a gap", id="two options"),
-        pytest.param(["position", "--restored", "--scn", "5", "--yes"], "exclude each other", id="check and act"),
+        pytest.param(["snapshot", "--scn", "5"], "means something to a gap", id="two options"),
+        pytest.param(["position", "--restored", "--scn", "5"], "exclude each other", id="check and act"),
         pytest.param(["--scn", "5"], "means something to a gap", id="end without a gap"),
     ],
 )

@@ -45,18 +45,18 @@ ARGUMENTS = {
     "fill-columns": "SHOP.ORDERS",
     "read": "--as-of 5",
     "history rebuild": "SHOP.ORDERS",
-    "remine": "no-such-window",
+    "remine": "1212321600-00000000000002000000-00000000000002000161",
     "repair": "SHOP.ORDERS --reason wrong",
     "quarantine retry": "SHOP.ORDERS --reason wrong",
-    "quarantine drop": "SHOP.ORDERS --reason gone --yes",
+    "quarantine drop": "SHOP.ORDERS --reason gone --execute --yes",
     "resume": "SHOP.ORDERS",
     "selftest": "--scratch-connection no_such_connection",
     "schema log": "SHOP.ORDERS",
     "schema at": "SHOP.ORDERS 5",
     "schema diff": "SHOP.ORDERS 5 9",
-    "swap": "SHOP.ORDERS --shadow 1-2-copy",
+    "swap": "SHOP.ORDERS --copy 1-2-copy",
     "spark pack": "no-such-archive",
-    "tx drop": "1.2.3 --reason gone --yes",
+    "tx drop": "1.2.3 --reason gone --execute --yes",
     "init": "SHOP --connection no_such_connection --yes --force",
 }
 CODES = {0, 1, 2, 3, 75}
@@ -206,7 +206,35 @@ def test_a_drivers_text_is_quoted_without_its_number_of_the_connection(running: 
 
 def test_where_nothing_is_to_be_done_nothing_is_to_be_confirmed(running: Path) -> None:
     """A job that prunes each night ends well on an empty day."""
-    done = run("prune", running, "--execute")
+    done = run("prune", running, "--execute", "--reason", "each night")
 
     assert done.exit_code == 0, done.output
     assert "confirm it" not in done.output
+
+
+UNREACHABLE = {"ledger": {"url": "postgresql+psycopg://u:p@127.0.0.1:1/x"}, "retry": {"attempts": 1}}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "backfill --from yesterday --to 5", "backfill --from 9 --to 5", "backfill --from 1 --to 9 --target live --execute",
+        "close-gap --scn 9223372036854775808", "close-gap --execute", "fill-columns SHOP.ORDERS --execute",
+        "history rebuild SHOP.ORDERS --from yesterday", "history rebuild SHOP.ORDERS --execute --yes",
+        "history prune --execute --yes", "prune --execute --yes", "prune --yes", "history prune --yes", "recover gap --yes",
+        "resume SHOP.ORDERS --dry-run --yes", "quarantine drop SHOP.ORDERS --yes", "tx drop 1.2.3 --yes",
+        "remine no-window", "remine 1-2 --discard --execute --yes", "repair SHOP.ORDERS --execute",
+        "quarantine retry SHOP.ORDERS --execute", "quarantine drop SHOP.ORDERS --execute --yes",
+        "resume SHOP.ORDERS --ddl ignore --yes", "resume SHOP.ORDERS --new-history",
+        "resume SHOP.ORDERS --new-history --ddl ignore --reason x --yes", "swap SHOP.ORDERS --undo --execute",
+        "swap SHOP.ORDERS --copy 1-2", "tx drop 1.2 --reason x", "tx drop 1.2.3 --execute --yes",
+        "recover snapshot --execute --yes", "recover gap --scn 9223372036854775808",
+        "read --as-of yesterday", "schema at SHOP.ORDERS 9223372036854775808",
+        "snapshot --status --restart", "snapshot --pause --replace",
+    ],
+)  # fmt: skip
+def test_wrong_words_are_refused_before_anything_is_opened(words: str, tmp_path: Path) -> None:
+    """The ledger does not answer here, which ends with 75."""
+    file = written(tmp_path, UNREACHABLE)
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*words.split(), "--config", str(file)])
+    assert done.exit_code == 2, done.output

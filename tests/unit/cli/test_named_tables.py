@@ -31,7 +31,7 @@ COMMANDS = {  # with {} for the name; what needs Oracle or Spark fails after the
     "repair": "repair {} --reason wrong",
     "quarantine list": "quarantine list {}",
     "quarantine retry": "quarantine retry {} --reason wrong",
-    "quarantine drop": "quarantine drop {} --reason gone --yes",
+    "quarantine drop": "quarantine drop {} --reason gone --execute --yes",
     "snapshot": "snapshot {} --replace",
     "snapshot --pause": "snapshot --pause {}",
     "fill-columns": "fill-columns {}",

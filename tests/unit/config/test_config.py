@@ -158,6 +158,7 @@ def test_words_that_old_yaml_takes_for_true_and_false_are_names_of_columns() -> 
 
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
+    "no YAML, which the parser says on lines of its own": ("a: [1, 2\nb: 3", "is not YAML: while parsing a flow sequence in "),
     "a key column that is left out": (
         GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude_columns: [c*]"),
         "`exclude_columns` names CODE",
@@ -221,7 +222,9 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "what"), WRONG.values(), ids=WRONG)
 def test_an_invalid_file_is_refused_with_its_reason(text: str, what: str) -> None:
-    assert any(what in found for found in findings_of(text, ROOT="/data").values())
+    found = findings_of(text, ROOT="/data").values()
+    assert any(what in one for one in found)
+    assert not any("\\n" in one for one in found)
 
 
 @pytest.mark.parametrize("landing", ["/my data/a+b", "/a@b/c=d;e&f", "/\u00e9", "file:///data/landing/"])

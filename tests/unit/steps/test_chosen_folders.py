@@ -132,5 +132,5 @@ def test_only_allowed_folders_of_logs_are_listed(pipeline: Pipeline, tmp_path: P
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "/etc", "1-2", "1-2-copy/..", "1-2-changes", "", "_shadow", "1-2-copy\n"])
 def test_a_swap_takes_nothing_but_a_whole_copy(pipeline: Pipeline, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="--shadow"):
+    with pytest.raises(ConfigurationError, match="--copy"):
         swap_table(pipeline, "SHOP.ORDERS", name)

@@ -55,7 +55,7 @@ def test_commit_times_are_in_utc_whatever_zone_the_database_host_is_in(two_batch
 def test_each_batch_has_its_own_counts_oldest_first_also_one_that_read_no_changes(two_batches: PipelineOnDisk) -> None:
     found = read_stats(two_batches.pipeline, 24).batches
 
-    assert [(one.start_scn, one.end_scn, one.windows) for one in found] == [(100, 200, 1), (200, 300, 1), (300, 400, 1)]
+    assert [(one.from_scn, one.to_scn, one.windows) for one in found] == [(100, 200, 1), (200, 300, 1), (300, 400, 1)]
     assert [one.total.inserted for one in found] == [0, 2, 2]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from redolake.context import Run, held_lease, step
+from redolake.context import Run, held_lease, owner, step
 from redolake.errors import RedoLost, Terminal
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -125,7 +125,15 @@ def slices_of(landed: WindowManifest, facts: RedoFacts) -> Iterator[Slice]:
 
 @step
 @crash.writer
-def discard_windows(context: Run, window: str, *, execute: bool = True, shown: Sequence[str] | None = None) -> tuple[str, ...]:
+def discard_windows(
+    context: Run,
+    window: str,
+    *,
+    execute: bool = True,
+    shown: Sequence[str] | None = None,
+    reason: str = "",
+    by: str = "",
+) -> tuple[str, ...]:
     """Forget a landed window and all later ones, none of which a batch has applied, and return their names; without `execute`,
     only return these. The next run mines them again; where their logs are gone, it reports lost redo, and `recover` shows the
     choices. Their data files stay. Raises Terminal where they are not those that were `shown` to who decided."""
@@ -163,6 +171,7 @@ def discard_windows(context: Run, window: str, *, execute: bool = True, shown: S
         with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
             context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
             context.ledger.forget_windows(names)
+            context.ledger.record_decision("discarded windows", {"start_scn": first.start, "reason": reason}, by or owner())
         context.landing.windows.discard_from(first.start_position)
         reconcile_ledger(context)
         return names

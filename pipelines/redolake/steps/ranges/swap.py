@@ -69,7 +69,7 @@ class Copies:
             f"{one.to_scn}, into {one.target}"
             for one in self.tables
         )
-        swap = f"to put one in its live table's place: `redolake swap OWNER.TABLE --shadow {self.name}`"
+        swap = f"to put one in its live table's place: `redolake swap OWNER.TABLE --copy {self.name}`"
         wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
         after = (*wrong, swap) if self.executed else ()
         head = f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}"
@@ -156,13 +156,13 @@ def fold(context: Run, spec: BatchSpec | None, there: Aim) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SwappedTable:
-    """The rows of the copy `shadow`, complete to `shadow_scn`, in place of the table's, which is complete to `applied_scn`;
+    """The rows of the copy `copy`, complete to `copy_scn`, in place of the table's, which is complete to `applied_scn`;
     `windows` are folded into it before. What it replaces is the whole copy `kept`. `quarantined_keys` are wrong afterwards, as
     they are in the copy."""
 
     table: str
-    shadow: str
-    shadow_scn: int
+    copy: str
+    copy_scn: int
     applied_scn: int
     windows: int
     kept: str = ""
@@ -174,14 +174,12 @@ class SwappedTable:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        stands = (
-            f"{self.table}: its copy {self.shadow} is complete to SCN {self.shadow_scn}, the table to SCN {self.applied_scn}"
-        )
+        stands = f"{self.table}: its copy {self.copy} is complete to SCN {self.copy_scn}, the table to SCN {self.applied_scn}"
         if self.delta_version is None:
             return plain_lines((stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied"))
         name = in_shell(self.table)
         lines = (
-            f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
+            f"{self.table}: has the rows of {self.copy}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
             f"what they replace is kept as {self.kept}: `redolake swap {name} --undo`",
             *((f"it is held, and goes on after: `redolake resume {name}`",) if self.held else ()),
             *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
@@ -191,8 +189,8 @@ class SwappedTable:
 
 
 @step
-def swap_table(context: Run, table_name: str, shadow: str | None = None) -> SwappedTable:
-    """Show what a swap takes, or put a whole copy in the place of its table; without `shadow` the one that the last swap has
+def swap_table(context: Run, table_name: str, copy: str | None = None) -> SwappedTable:
+    """Show what a swap takes, or put a whole copy in the place of its table; without `copy` the one that the last swap has
     kept.
 
     The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where there is no such copy, NotReadableAsOf
@@ -200,16 +198,16 @@ def swap_table(context: Run, table_name: str, shadow: str | None = None) -> Swap
     """
     if context.execute:
         check_reason("a swap", context.reason)
-    if shadow is not None and not COPY.fullmatch(shadow):
-        what = f"{shadow} is not the name of a whole copy, such as 2000000-2000400-copy"
-        raise ConfigurationError([Finding("--shadow", what, "name one that a backfill to `copy` has printed")])
+    if copy is not None and not COPY.fullmatch(copy):
+        what = f"{copy} is not the name of a whole copy, such as 2000000-2000400-copy"
+        raise ConfigurationError([Finding("--copy", what, "name one that a backfill to `copy` has printed")])
     with apply_lease_renewed(context) if context.execute else nullcontext() as writer:
         reconcile_ledger(context)
         table = named_table(context, table_name)
         entry = entry_with_contents(context, table)
         if entry.state == "snapshotting":
             raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)
-        name = shadow if shadow is not None else last_kept(context, table)
+        name = copy if copy is not None else last_kept(context, table)
         there = copies_named(context, name)
         base = contents_of_copy(context, entry, f"{there.folder}/{context.pipeline.table(table).path}")
         at = ChainPosition(base.resetlogs_id, int(entry.complete_to_scn or 0))
@@ -231,7 +229,7 @@ def last_kept(context: Run, table: TableId) -> str:
     kept = [name for name in lake.names(layout.SHADOWS) if (found := COPY.fullmatch(name)) and found["kind"] == REPLACED]
     mine = [name for name in kept if lake.names(f"{layout.SHADOWS}/{name}/{context.pipeline.table(table).path}")]
     if not mine:
-        cure = "`keep.shadows` says how long it is kept; name a copy by --shadow"
+        cure = "`keep.shadows` says how long it is kept; name a copy by --copy"
         raise Terminal("nothing is kept that a swap of the table has replaced", cure=cure, table=table)
     return max(mine, key=lambda name: tuple(map(int, name.split("-")[:2])))
 
@@ -272,28 +270,28 @@ def swap(
 
     table, name = copy.table, f"{found.applied_scn}-{writer.token}-{REPLACED}"
     lists = read_lists(context, copy)
-    done = find_swap(copy.path, copy.app_id, found.shadow, found.applied_scn)
+    done = find_swap(copy.path, copy.app_id, found.copy, found.applied_scn)
     if done is not None:  # an earlier run was killed after it
         return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
     if lists is not None:
-        lists.add_wrong(is_undo=is_replaced(found.shadow))
+        lists.add_wrong(is_undo=is_replaced(found.copy))
     context.report(f"{table}: keeping its rows as {name}")
     metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
     kept = copies_named(context, name).version(context, table, base)
     keep_newest(context.spark.session(), kept, {**metadata, "copy": True})
     made = record_approval(
-        context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.shadow}", reason=found.reason,
+        context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.copy}", reason=found.reason,
         choice="all rows",
     )  # fmt: skip
     context.report(f"{table}: swapping")
-    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": name, "scn": found.applied_scn}
+    says = {**metadata, "repair": made.name, "swap": found.copy, "kept": name, "scn": found.applied_scn}
     lake = lake_place(context)
     version = swap_rows(context.spark.session(), copy, writer.token, says, writer.check, lake, origin(context))
     return with_list(replace(found, kept=name, delta_version=version), lists)
 
 
-def is_replaced(shadow: str) -> bool:
-    found = COPY.fullmatch(shadow)
+def is_replaced(copy: str) -> bool:
+    found = COPY.fullmatch(copy)
     return found is not None and found["kind"] == REPLACED
 
 
@@ -362,4 +360,4 @@ def with_list(found: SwappedTable, lists: SwappedLists | None) -> SwappedTable:
     if lists is None:
         return found
     assert found.delta_version is not None
-    return replace(found, quarantined_keys=lists.take_off(found.delta_version, found.by, f"a swap with {found.shadow}"))
+    return replace(found, quarantined_keys=lists.take_off(found.delta_version, found.by, f"a swap with {found.copy}"))

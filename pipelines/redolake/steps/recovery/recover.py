@@ -273,7 +273,7 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
         why = "redo that was written in another encoding" if of_encoding else "rows that the pluggable database no longer has"
         raise Terminal(
             f"a gap would keep {why}",
-            cure=f"run `redolake recover -p {context.name} snapshot --execute --yes`",
+            cure=f"run `redolake recover -p {context.name} snapshot --execute --yes --reason TEXT`",
         )
     if kind == "snapshot":
         handover = read_handover(oracle)
@@ -285,7 +285,7 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
         if (None if now_there is None else now_there.identity) != found.container:
             raise SnapshotTooEarly(
                 "the pluggable database was set back a moment ago",
-                cure=f"run `redolake recover -p {context.name} snapshot --execute --yes` again",
+                cure=f"run `redolake recover -p {context.name} snapshot --execute --yes --reason TEXT` again",
             )
         if found.gap_end is not None and end.chain_position < found.gap_end.chain_position:
             raise SnapshotTooEarly(

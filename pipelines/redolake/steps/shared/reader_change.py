@@ -113,7 +113,7 @@ def plan_first_mined(
             f"LogMiner needs the redo since SCN {begin}, where a transaction may have begun that is open where it goes on: "
             f"{found.error.what}",
             cure="restore that log; or set `kind: openlogreplicator` under `source` again; or run "
-            f"`redolake recover -p {context.name} snapshot --execute --yes`",
+            f"`redolake recover -p {context.name} snapshot --execute --yes --reason TEXT`",
             window=last.name,
         )
     if not isinstance(found, Sealed):

@@ -116,7 +116,7 @@ def check_incarnation(pipeline: Pipeline, position: Position, facts: RedoFacts) 
     if position.resetlogs_id != facts.current_incarnation.resetlogs_id:
         raise ReplicatorRefused(
             f"the database was opened with RESETLOGS at SCN {facts.current_incarnation.resetlogs_scn}: this stream ends there",
-            cure=f"run `redolake recover -p {pipeline.name} snapshot --execute --yes`",
+            cure=f"run `redolake recover -p {pipeline.name} snapshot --execute --yes --reason TEXT`",
             position=int(position.scn),
         )
 
@@ -151,7 +151,7 @@ def other_threads(threads: Iterable[int], since: int) -> StreamLost:
         f"redo thread {listed} has had redo since SCN {since}, and windows since then were received without a connection: "
         "they lack its transactions",
         cure="give each open redo thread a stream, below `streams` under `source`, or set `kind: logminer`; then read the "
-        "tables again: `redolake recover snapshot --execute --yes`",
+        "tables again: `redolake recover snapshot --execute --yes --reason TEXT`",
         threads=listed,
         since=since,
     )

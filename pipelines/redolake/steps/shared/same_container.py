@@ -48,7 +48,7 @@ def pdb_change(
 ) -> PdbChanged | None:
     """Return the error where the container is another one than the recorded, or encodes texts and times in another way. A
     landing without a handover, as that of a range, has recorded no encoding."""
-    again = f"`redolake recover -p {context.name} snapshot --execute --yes` reads all tables again; "
+    again = f"`redolake recover -p {context.name} snapshot --execute --yes --reason TEXT` reads all tables again; "
     again += "if this is the wrong database, correct the connection or `container`"
     change = container_change(recorded, found)
     if change is not None:

@@ -40,7 +40,7 @@ class WindowStatus:
     single_quote_rows: int = 0
     reread: tuple[RereadRows, ...] = ()
     ends_at: datetime | None = None  # when the source wrote its end SCN
-    to_scn: int | None = None  # the last SCN of the window
+    last_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,8 @@ class WindowReport:
     """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
 
     name: str
-    start_scn: int
-    end_scn: int
+    from_scn: int
+    to_scn: int
     logs: int
     threads: int
     rows: int
@@ -264,8 +264,8 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
         return [
             WindowReport(
                 name=manifest.name,
-                start_scn=manifest.start,
-                end_scn=manifest.end,
+                from_scn=manifest.start,
+                to_scn=manifest.end,
                 logs=len(manifest.logs),
                 threads=len({log.thread for log in manifest.logs}),
                 rows=manifest.change_rows,

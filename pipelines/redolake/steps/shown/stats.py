@@ -29,8 +29,8 @@ class BatchStats:
     """`landed_at` is when the first of its windows landed: None where the ledger was rebuilt, or it caught up one table."""
 
     name: str
-    start_scn: int
-    end_scn: int
+    from_scn: int
+    to_scn: int
     windows: int
     landed_at: datetime | None
     applied_at: datetime

@@ -124,6 +124,7 @@ def record_cut(context: Run, cut: ChainPosition) -> None:
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     at = now().isoformat(timespec="seconds")
     context.landing.pruning.write_pruned(make_record(context, cut, at, context.by))
+    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": context.reason}, context.by)
 
 
 def remove_before(context: Run, kinds: Kinds, cut: ChainPosition) -> None:
