@@ -296,6 +296,7 @@ TYPED = {
         ("recover", "recover --execute --reason --yes", "close-gap", "run"),
         f"{AS_PRINTED}test_each_choice_after_lost_redo_is_made_as_it_is_printed",
     ),
+    "mend": "tests/unit/cli/test_cli_everywhere.py::test_mend_says_which_way_makes_a_table_right",
     "resume": f"{AS_PRINTED}test_what_keeps_old_windows_is_ended_as_it_is_printed",
     "snapshot --resume": f"{AS_PRINTED}test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed",
     "snapshot --replace --restart": f"{AS_PRINTED}test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed",
@@ -333,7 +334,6 @@ BY_STEP = {
     "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back",
 }
 NOT_RUN = {
-    "close-gap --scn": "it needs two declared gaps that are open; with one the same command is printed without, which is run",
     "spark serve": "it starts a server and waits: tests/fixtures start the same one for the tests over Connect",
     "verify --due": "it is refused unless `verify: {every}` is set, which the text that prints it asks for",
 }
