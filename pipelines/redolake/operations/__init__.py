@@ -25,7 +25,7 @@ from redolake.operations.verify import verify
 MENDS = {
     one.command: one
     for one in (
-        mend, resume, repair, retry_quarantine, drop_quarantined, fill_columns, swap, close_gap, rebuild_history,
+        resume, mend, repair, retry_quarantine, drop_quarantined, fill_columns, swap, close_gap, rebuild_history,
         prune_histories, remine, drop_transaction,
     )
 }  # fmt: skip

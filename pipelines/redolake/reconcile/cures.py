@@ -101,7 +101,7 @@ def ways_of(table: TableLine) -> tuple[Way, ...]:
     """Return the ways that make a table right, the first to take first; none where it is right, or not captured."""
     faults = table.faults
     if "not loaded" in faults:
-        return (first_contents(table),)
+        return (replace(first_contents(table), faults=faults),)
     found = dict[str, Way]()
     for fault in sorted(faults, key=lambda fault: fault != "held"):
         way = of_held(table) if fault == "held" else of_fault(table, fault)
