@@ -112,7 +112,7 @@ verified-on: $(STAMP) ## Print a pull request for docs/verified-on.md, made of w
 	@$(BIN)/python -m tests.oracle.pull_request .oracle/tests.xml .oracle/selftest.json .demo/report.json > .oracle/verified-on.md
 	@cat .oracle/verified-on.md
 
-HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
+HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_cluster_kills.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \
 	tests/integration/spark/test_batch.py tests/integration/test_key_logging.py tests/integration/test_mapped_lives.py tests/integration/test_mapping_matrix.py tests/integration/test_schemas.py \
 	tests/unit/steps/test_any_order.py tests/integration/test_olr.py tests/integration/test_olr_rac.py tests/integration/test_table_writers.py tests/integration/spark/test_history.py \

@@ -73,7 +73,7 @@ def main() -> None:
         with load(oracle):
             for sessions in (1, 2, 4, 8):
                 with Run(Pipeline.model_validate({**body, "parallel_sessions": sessions})) as context:
-                    planned = plan_logs(context, scns, [table], LogsToRead((), source), lambda _: None)
+                    planned = plan_logs(context, scns, [table], LogsToRead((), source))
                     assert isinstance(planned, PlannedLogs), planned
                     began = time.monotonic()
                     mined = mine_logs(planned).landing.windows.after()

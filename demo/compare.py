@@ -14,7 +14,7 @@ def compare(pipeline: str, file: Path) -> None:
     def report(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
-    file.write_text(encode(steps.verify_tables(load_pipeline(pipeline), report=report)))
+    file.write_text(encode(steps.verify_tables(steps.Run(load_pipeline(pipeline), report=report))))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,7 @@ SLOW = (
     "tests/integration/test_single_quotes.py",
     "tests/e2e/test_scenarios.py",
     "tests/e2e/test_cluster.py",
+    "tests/e2e/test_cluster_kills.py",
     "tests/integration/test_olr.py",
     "tests/integration/test_olr_rac.py",
     "tests/integration/test_histories.py",
@@ -204,12 +205,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return GroupScheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-# How many seconds each module took, fixtures included; in the process that prints.
+# How many seconds each module took, fixtures included, and each worker; in the process that prints.
 _seconds: dict[str, float] = defaultdict(float)
+_of_worker: dict[str, float] = defaultdict(float)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _seconds[report.nodeid.partition("::")[0]] += report.duration
+    _of_worker[getattr(report, "worker_id", "this process")] += report.duration
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -219,3 +222,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.section("the dearest modules, in seconds")
     for path, seconds in sorted(_seconds.items(), key=lambda item: -item[1])[:20]:
         terminalreporter.write_line(f"{seconds:7.0f}  {path}")
+    busy = ", ".join(f"{worker} {seconds:.0f}" for worker, seconds in sorted(_of_worker.items()))
+    terminalreporter.write_line(f"busy, in seconds: {busy}")

@@ -200,7 +200,7 @@ class Testbed:
         return int(steps.read_status(self.pipeline).next_start_scn or 0)
 
     def compare(self) -> Outcome:
-        found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)
+        found = steps.verify_tables(steps.Run(self.pipeline, self.source, self.spark))
         if found.not_compared:
             raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
         return Outcome(tuple(self.errors), found.tables)

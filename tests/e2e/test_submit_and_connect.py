@@ -6,7 +6,7 @@ Through spark-submit: tests/e2e/test_two_hosts.py.
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -64,35 +64,40 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
 
 
 OPEN = """
-import os, sys
+import json, os, sys
 from redolake.apply.spark.start import start_session
 from redolake.cli.options import exit_code_of
 from redolake.errors import RedolakeError
-try:
-    print(start_session("connect", sys.argv[1]).sql("SELECT 6 * 7").collect(), flush=True)
-except RedolakeError as error:
-    print(exit_code_of(error), error, flush=True)
+name, *tries = json.loads(sys.stdin.read())
+said = []
+for token, url in tries:
+    os.environ.pop(name, None)
+    if token is not None:
+        os.environ[name] = token
+    try:
+        said.append(str(start_session("connect", url).sql("SELECT 6 * 7").collect()))
+    except RedolakeError as error:
+        said.append(f"{exit_code_of(error)} {error}")
+print(json.dumps(said), flush=True)
 os._exit(0)
 """
 
 
-@pytest.mark.parametrize(
-    ("token", "address"),
-    [(None, "{}"), ("", "{}"), ("another one that is long enough", "{}"), (TOKEN_OF_TESTS, "{}/;authorization=Bearer%20x")],
-    ids=["none", "empty", "another", "a header of the URL beside it"],
-)
-def test_who_sends_no_token_or_another_gets_no_session_and_the_cure(token: str | None, address: str, connect: str) -> None:
-    """All other tests here send the right one."""
-    env = environment(
-        {name: value for name, value in os.environ.items() if name != TOKEN} | ({} if token is None else {TOKEN: token})
-    )
-    url = address.format(connect.replace("spark-connect", "sc"))
-    done = subprocess.run([sys.executable, "-c", OPEN, url], env=env, capture_output=True, text=True, check=True, timeout=120)
+def test_who_sends_no_token_or_another_gets_no_session_and_the_cure(connect: str) -> None:
+    """All other tests here send the right one. The last try has a header of the URL beside it."""
+    url = connect.replace("spark-connect", "sc")
+    tries = [(None, url), ("", url), ("another one that is long enough", url)]
+    tries += [(TOKEN_OF_TESTS, f"{url}/;authorization=Bearer%20x")]
+    command, given = [sys.executable, "-c", OPEN], json.dumps([TOKEN, *tries])
+    done = subprocess.run(command, env=environment(), input=given, capture_output=True, text=True, check=True, timeout=120)
 
-    assert done.stdout.startswith(f"{Verdict.MISUSED} 1 finding"), done.stdout + done.stderr
-    assert "refuses a session: " in done.stdout
-    assert "RpcError" not in done.stdout
-    assert f"export {TOKEN} here as for the server" in done.stdout
+    answers = json.loads(done.stdout.splitlines()[-1])
+    assert len(answers) == len(tries)
+    for answer in answers:
+        assert answer.startswith(f"{Verdict.MISUSED} 1 finding"), answer
+        assert "refuses a session: " in answer
+        assert "RpcError" not in answer
+        assert f"export {TOKEN} here as for the server" in answer
     assert not any(secret in done.stdout + done.stderr for secret in (TOKEN_OF_TESTS, "another one that"))
 
 

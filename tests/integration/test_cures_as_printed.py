@@ -1,4 +1,4 @@
-"""Each cure that the terminal prints is run from the state in which it is printed, as it is printed, by a shell's reading.
+"""Each command that a text of the code names is run from the state in which it is printed, as a shell reads it.
 
 A plain fold stands in place of Spark and Delta. tests/integration/spark/test_cures.py has the states of Delta tables.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
@@ -22,13 +24,16 @@ from redolake.cli import app
 from redolake.cockpit import read_overview
 from redolake.cockpit.overview import EVERY_TABLE
 from redolake.context import Run, ledger_url
-from redolake.errors import RedoLost, TableHeld
+from redolake.errors import RedoLost, TableHeld, TargetRefused
 from redolake.land.cures import mine_again
 from redolake.reconcile.needed import find_needs
 from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 from tests.references.source_comparison import compare_with_source
+from tests.states.lost_ledger import lose_ledger
+from tests.support.printed_commands import printed_shapes
+from tests.tables.printed_places import NOT_RUN, STATES, TRIED_IN
 
 NAME = '"A $B"'  # means two things to a shell
 DONE, OPEN = 0, 1
@@ -65,6 +70,12 @@ class Terminal:
         (table,) = steps.read_status(self.pipeline).tables
         assert table.error is not None
         return str(table.cure)
+
+    def lose_row(self) -> None:
+        """Take a row out of the lake's table, and let `verify` find it."""
+        ((path, table),) = self.lake.tables.items()
+        self.lake.commit(path, replace(table, rows=dict(list(table.rows.items())[1:])))
+        assert self.run("redolake verify")[0] == 3
 
     def run(self, command: str) -> tuple[int, str]:
         words = shlex.split(command)
@@ -115,12 +126,8 @@ def test_each_cure_of_a_pipeline_cures_as_it_is_printed(terminal: Terminal) -> N
         assert terminal.is_equal()
         terminal.change("DELETE FROM parts WHERE id = 30")
 
-    # Rows that differ.
     terminal.catch_up()
-    ((path, table),) = terminal.lake.tables.items()
-    lacking = dict(list(table.rows.items())[1:])
-    terminal.lake.commit(path, replace(table, rows=lacking))
-    assert terminal.run("redolake verify")[0] == 3
+    terminal.lose_row()
     (repair,) = commands_in(terminal.health())
     assert terminal.run(repair)[0] == DONE, "the plain lake names no keys, so nothing is read"
 
@@ -225,3 +232,160 @@ def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) ->
     (command, *_) = commands_in(mine_again(str(window)))
     assert terminal.run(command)[0] == DONE, command
     assert terminal.is_equal()
+
+
+# --- Each place that prints a command: tests/tables/printed_places.py ------------------------------------------------------
+
+
+def commands_of(state: str) -> dict[str, str]:
+    """Return a command of each shape that the places of a state print."""
+    elsewhere = {
+        place for group in (STATES, TRIED_IN, NOT_RUN) for key, listed in group.items() if key != state for place in listed
+    }
+    own = {*STATES[state]}
+    found: dict[str, str] = {}
+    for place, shape, command in sorted(printed_shapes()):
+        if f"{place} {shape}" in own or (place in own and f"{place} {shape}" not in elsewhere):
+            found.setdefault(shape, command)
+    return found
+
+
+class States:
+    """Brings one pipeline into each state, from any other one. `ended` undoes what a cure cannot: a text that was made up, an
+    open session."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal, self.table = terminal, shlex.quote(f"SHOP.{NAME}")
+        self.ended, self.row, self.values = ExitStack(), 1000, dict[str, str]()
+
+    def insert(self) -> None:
+        self.row += 1
+        self.terminal.change(f"INSERT INTO parts (id, place) VALUES ({self.row}, 'x')")
+
+    def heal(self) -> None:
+        self.ended.close()
+        self.ended = ExitStack()
+        self.terminal.catch_up()
+        found = steps.read_status(self.terminal.pipeline)
+        if found.lost is not None or found.tables[0].state != "live" or self.terminal.health():
+            cure = "recover snapshot --execute --yes" if found.lost is not None else f"snapshot {self.table} --replace"
+            code, output = self.terminal.run(f"redolake {cure}")
+            assert code == DONE, (cure, output)
+            self.terminal.catch_up()
+        assert not self.terminal.health(), self.terminal.health()
+
+    def enter(self, state: str, command: str) -> str:
+        """Bring the pipeline into the state, and return the command with the values that the state gives it."""
+        self.values = {}
+        if state != "fresh":
+            self.heal()
+        {
+            "fresh": self.fresh,
+            "live": self.insert,
+            "held": lambda: self.hold(command),
+            "differs": self.terminal.lose_row,
+            "held by a DDL": self.hold_by_ddl,
+            "lost redo": self.lose,
+            "declared gap": self.declare,
+            "open transaction": self.open,
+            "dropped transaction": self.drop,
+            "paused snapshot": self.pause,
+            "damaged window": self.damage,
+            "lost ledger": lambda: lose_ledger(self.terminal.shop.folder / "landing"),
+        }[state]()
+        words = {"2000241": self.values.get("SCN", "2000241"), "1-2000000": self.values.get("WINDOW", ""), "NEW-NAME": "shop"}
+        words |= {
+            "WINDOW": self.values.get("WINDOW", ""),
+            "-p SHOP.ORDERS": "-p shop",
+            "tx drop SHOP.ORDERS": f"tx drop {self.values.get('XID')}",
+        }
+        for word in ("OWNER.TABLE", "OWNER.NAME", "TABLE", "SHOP.ORDERS"):
+            words[word] = self.table
+        return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], command)
+
+    def fresh(self) -> None:
+        for folder in ("landing", "lake"):
+            shutil.rmtree(self.terminal.shop.folder / folder, ignore_errors=True)
+        self.terminal.lake.tables.clear()
+
+    def hold(self, command: str) -> None:
+        """Hold the table with an error that prints the command, as a batch in Spark does."""
+        cure = f"run `{command}`".replace("SHOP.ORDERS", f"SHOP.{NAME}")
+        error = TargetRefused("made up", cure=cure, table=f"SHOP.{NAME}").as_dict()
+        self.ended.enter_context(mock.patch("tests.references.plain_lake.unreadable", return_value=error))
+        self.insert()
+        self.terminal.catch_up()
+        assert commands_in(self.terminal.held()), cure
+        self.ended.close()  # what it was is cured
+
+    def hold_by_ddl(self) -> None:
+        self.terminal.change("ALTER TABLE parts NOLOGGING")
+        self.terminal.catch_up()
+        assert self.terminal.held()
+
+    def lose(self) -> None:
+        self.row += 2
+        lose_redo(self.terminal, self.row - 1)
+
+    def declare(self) -> None:
+        self.lose()
+        choices = steps.inspect_redo_loss(self.terminal.pipeline, self.terminal.shop.params).choices
+        (command,) = [one.command for one in choices if one.name == "gap"]
+        code, output = self.terminal.run(command)
+        assert code == DONE, (command, output)
+        self.terminal.catch_up()
+        (found,) = [one for one in commands_in(self.terminal.health()) if "close-gap" in one]
+        self.values["SCN"] = (re.findall(r"--scn (\d+)", found) or [""])[0]
+
+    def open(self) -> None:
+        session = self.ended.enter_context(self.terminal.shop.oracle.connect("SHOP"))
+        self.row += 1
+        session.cursor().execute(f"INSERT INTO {NAME} (id, place) VALUES ({self.row}, 'open')")
+        self.insert()
+        self.terminal.catch_up()
+        (found,) = steps.list_transactions(self.terminal.pipeline).open
+        self.values["XID"] = found.xid
+
+    def drop(self) -> None:
+        self.open()
+        code, output = self.terminal.run(f"redolake tx drop {self.values['XID']} --execute --reason TEXT --yes")
+        assert code == DONE, output
+
+    def pause(self) -> None:
+        begun = steps.begin_snapshot(Run(self.terminal.pipeline, self.terminal.shop.params), [f"SHOP.{NAME}"], replace=True)
+        assert begun.tables
+        assert self.terminal.run(f"redolake snapshot {self.table} --pause")[0] == DONE
+        self.ended.callback(lambda: self.terminal.run(f"redolake snapshot {self.table} --resume"))
+
+    def damage(self) -> None:
+        self.insert()
+        window = str(capture(Run(self.terminal.pipeline, self.terminal.shop.params)).window)
+        self.values["WINDOW"] = window
+        self.ended.callback(lambda: self.terminal.run(f"redolake remine {window} --replace --execute"))
+        max(Path(self.terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns).unlink()
+
+
+CURES = ("snapshot", "snapshot --replace", "resume", "run", "recover --execute --reason --yes", "remine --execute --replace")
+MAY_STOP = {  # the redo that was lost stays lost; what is made up is not in quarantine, and its rows differ in nothing
+    "doctor": {0, 2},
+    "verify --due": {2},  # `verify: {every}` is not set
+    "verify": {0, 1},
+    "recover": {0, 1},
+    "recover --restored": {1},
+    "close-gap": {1},
+    "close-gap --execute --reason": {1},
+}
+
+
+def test_each_command_is_run_from_the_state_in_which_a_place_prints_it(terminal: Terminal) -> None:
+    assert terminal.run("redolake run --until-caught-up")[0] == DONE
+    states, wrong = States(terminal), list[str]()
+    for state in STATES:
+        for shape, printed in commands_of(state).items():
+            command = states.enter(state, printed)
+            code, output = terminal.run(command)
+            if code not in MAY_STOP.get(shape, {DONE}) or not output.strip():
+                wrong.append(f"{state}: {command} ends with {code}: {output}")
+            elif shape in CURES and state != "open transaction" and not terminal.is_equal():
+                wrong.append(f"{state}: {command} cures nothing: {output}")
+    assert wrong == []

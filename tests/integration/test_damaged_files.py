@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from redolake import steps
+from redolake.context import Run
 from redolake.errors import LandingDamaged, Terminal
+from tests.fixtures.shop import open_shop
 from tests.references.delta_table import delta_rows
 from tests.states.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
 from tests.states.losing_pipeline import scn_of
@@ -27,24 +29,32 @@ def parts(tmp_path: Path, spark: Any) -> Iterator[Parts]:
 
 
 def places(parts: Parts) -> dict[int, str]:
-    return {int(row["ID"]): row["PLACE"] for row in delta_rows(f"{parts.pipeline.lake}/shop/parts")}
+    return rows_of(Path(parts.pipeline.lake, "shop", "parts"))
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_redo_stops_before_a_row_is_merged_and_is_mined_again(parts: Parts, damage: str) -> None:
-    folder = parts.land("INSERT INTO parts VALUES (2, 'second')", "UPDATE parts SET place = 'moved' WHERE id = 1")
-    DAMAGES[damage](redo_of(folder))
+def rows_of(table: Path) -> dict[int, str]:
+    return {int(row["ID"]): row["PLACE"] for row in delta_rows(table)}
 
-    with pytest.raises(LandingDamaged) as caught:
+
+def test_damaged_redo_stops_before_a_row_is_merged_and_is_mined_again(parts: Parts) -> None:
+    """One window after the other is damaged, each in its way."""
+    rows = {1: "first"}
+    for number, (damage, change) in enumerate(DAMAGES.items(), 2):
+        moved = f"moved {number}"
+        folder = parts.land(f"INSERT INTO parts VALUES ({number}, 'new')", f"UPDATE parts SET place = '{moved}' WHERE id = 1")
+        change(redo_of(folder))
+
+        with pytest.raises(LandingDamaged) as caught:
+            parts.run()
+        assert places(parts) == rows, damage
+        assert caught.value.where["path"] == str(parts.landing / "windows" / folder.name / caught_file(caught.value)), damage
+        assert f"`redolake remine {folder.name} --replace --execute`" in caught.value.cure, damage
+        found = parts.remine(folder, in_place=True)
+
+        assert (found.equal, found.replaced) == (True, True), damage
         parts.run()
-    assert places(parts) == {1: "first"}
-    assert caught.value.where["path"] == str(parts.landing / "windows" / folder.name / caught_file(caught.value))
-    assert f"`redolake remine {folder.name} --replace --execute`" in caught.value.cure
-    found = parts.remine(folder, in_place=True)
-
-    assert (found.equal, found.replaced) == (True, True)
-    parts.run()
-    assert places(parts) == {1: "moved", 2: "second"}
+        rows |= {1: moved, number: "new"}
+        assert places(parts) == rows, damage
     assert parts.is_equal()
 
 
@@ -127,24 +137,47 @@ LAKE: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 
 
-@pytest.mark.parametrize("damage", LAKE)
-def test_a_damaged_delta_table_is_held_and_loaded_again(parts: Parts, damage: str) -> None:
-    pattern, change = LAKE[damage]
-    parts.land("INSERT INTO parts VALUES (2, 'second')")
-    parts.run()
-    folder = Path(parts.pipeline.lake, "shop", "parts")
-    for sum_ in folder.rglob(".*.crc"):
-        sum_.unlink()  # of Hadoop's local file system; other stores have none
-    for file in folder.glob("_delta_log/*.crc"):
-        file.unlink()
-    change(newest(folder, pattern))
-    parts.land("UPDATE parts SET place = 'moved'")
+def test_each_damaged_delta_table_of_a_batch_is_held_and_loaded_again_and_the_sound_one_goes_on(
+    tmp_path: Path, spark: Any
+) -> None:
+    damaged = {f"PARTS{number}": damage for number, damage in enumerate(LAKE)}
+    names = (*damaged, "SOUND")
+    with open_shop(tmp_path) as shop:
 
-    parts.run()
+        def on_each(statement: str) -> None:
+            shop.run_sql(*(statement.format(name) for name in names))
 
-    assert parts.error()["code"] == "LakeDamaged", parts.error()
-    assert "snapshot SHOP.PARTS --replace" in parts.error()["cure"]
-    assert "\tat " not in parts.error()["what"]  # Java's stack
-    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
-    parts.run()
-    assert places(parts) == {1: "moved", 2: "moved"}
+        on_each("CREATE TABLE {} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))")
+        on_each("ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+        on_each("INSERT INTO {} VALUES (1, 'first')")
+        all_of_them = Parts(shop, shop.pipeline(tables=[f"SHOP.{name}" for name in names]), spark)
+        lake, held = Path(all_of_them.pipeline.lake, "shop"), [f"SHOP.{name}" for name in damaged]
+        steps.take_snapshot(all_of_them.pipeline, source=shop.params, spark=spark)
+        on_each("INSERT INTO {} VALUES (2, 'second')")
+        shop.switch_logs()
+        all_of_them.run()
+        for name, damage in damaged.items():
+            pattern, change = LAKE[damage]
+            for sum_ in (lake / name.lower()).rglob(".*.crc"):
+                sum_.unlink()  # of Hadoop's local file system; other stores have none
+            for file in (lake / name.lower()).glob("_delta_log/*.crc"):
+                file.unlink()
+            change(newest(lake / name.lower(), pattern))
+        on_each("UPDATE {} SET place = 'moved'")
+        shop.switch_logs()
+
+        all_of_them.run()
+
+        with Run(all_of_them.pipeline) as context:
+            errors = {str(entry.table): dict(entry.error or {}) for entry in context.ledger.tables("held")}
+        assert sorted(errors) == held
+        for name, damage in damaged.items():
+            error = errors[f"SHOP.{name}"]
+            assert error["code"] == "LakeDamaged", (damage, error)
+            assert f"snapshot SHOP.{name} --replace" in error["cure"], damage
+            assert "\tat " not in error["what"], damage  # Java's stack
+        moved = {1: "moved", 2: "moved"}
+        assert rows_of(lake / "sound") == moved
+        steps.take_snapshot(all_of_them.pipeline, held, replace=True, source=shop.params, spark=spark)
+        all_of_them.run()
+        assert {name: rows_of(lake / name.lower()) for name in damaged} == dict.fromkeys(damaged, moved)

@@ -37,6 +37,7 @@ from redolake.job.as_of import check_result
 from redolake.job.batch import publish_batch, read_published
 from redolake.job.snapshot import write_snapshot_result
 from redolake.job.swap import Swap
+from redolake.land.carried import CarriedRows
 from redolake.land.files import Files
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
@@ -145,6 +146,7 @@ class PlainLake:
             "tests.references.source_comparison.compare_tables": self.compare,
             "redolake.job.repair.name_keys": name_keys,
             "redolake.job.repair.repair_rows": self.repair_rows,
+            "redolake.steps.apply.transactions.read_carried": count_carried,
             "redolake.job.swap.position_of_copy": self.position_of_copy,
             "redolake.job.as_of.make_copy": self.make_copy,
             "redolake.job.swap.keep_newest": self.keep_newest,
@@ -467,6 +469,16 @@ def read_carried(path: str) -> Mapping[str, Rows]:
     assert body is not None, path
     rows: Mapping[str, Rows] = pickle.loads(body)
     return rows
+
+
+def count_carried(paths: Sequence[str], con_id: int, xid: str, _digests: object) -> CarriedRows:
+    """Count one transaction's rows in files of this lake, as the product does in those of Spark."""
+    found = CarriedRows()
+    for row in (row for path in paths for rows in read_carried(path).values() for row in rows if is_change(row)):
+        if (row["con_id"], deciding_xid(row)) == (con_id, xid):
+            found.rows[row["seg_owner"], row["table_name"], row["object_id"]] += 1
+            found.servers.update({row["xid"]} - {xid})
+    return found
 
 
 def ids_of(version: TableVersion) -> list[int]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import duckdb
 import pandas
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 COMPARISONS = ("=", ">", ">=", "<=", "IN", "BETWEEN")
 
 
@@ -104,6 +105,14 @@ class Reader:
     package: str
     filters: Literal["files", "rows", "none"] = "files"
     orders_nan = True
+    _opened: tuple[str, Any] = ("", None)
+
+    def opened(self, path: str, open_: Callable[[str], T]) -> T:
+        """Return what `open_` makes of the table, made once while the questions are of one table: none changes meanwhile."""
+        if self._opened[0] != path:
+            self._opened = path, open_(path)
+        found: T = self._opened[1]
+        return found
 
     def rows(self, path: str) -> list[Row]:
         return self.table(path).to_pylist()
@@ -133,7 +142,8 @@ class DeltaRsArrow(Reader):
         return DeltaTable(path).to_pyarrow_table()
 
     def ids(self, path: str, condition: Condition) -> set[int]:
-        found = DeltaTable(path).to_pyarrow_table(filters=arrow_filter(condition), columns=["ID"])
+        dataset = self.opened(path, lambda path: DeltaTable(path).to_pyarrow_dataset())  # as `to_pyarrow_table` does
+        found = dataset.to_table(filter=arrow_filter(condition), columns=["ID"])
         return {int(n) for n in found["ID"].to_pylist()}
 
     def as_of(self, path: str, moment: datetime) -> list[Row]:
@@ -190,7 +200,7 @@ class Pandas(DeltaRsArrow):
         ]
 
     def ids(self, path: str, condition: Condition) -> set[int]:
-        frame, values = self.frame(path), list(condition.values)
+        frame, values = self.opened(path, self.frame), list(condition.values)
         column, first = frame[condition.column], next(iter(values), None)
         if condition.operator == "IS NULL":
             chosen = column.isna()
@@ -236,7 +246,8 @@ class DeltaRsSql(Reader):
     def ids(self, path: str, condition: Condition) -> set[int]:
         quoted_column = replace(condition, column=f'"{condition.column}"')
         sql = f'SELECT "ID" FROM t WHERE {quoted_column.sql(self.literal)}'
-        return {int(n) for n in self.query(path, sql)["ID"].to_pylist()}
+        builder = self.opened(path, lambda path: QueryBuilder().register("t", DeltaTable(path)))
+        return {int(n) for n in pa.table(builder.execute(sql).read_all())["ID"].to_pylist()}
 
     def as_of(self, path: str, moment: datetime) -> list[Row]:
         table = DeltaTable(path)
@@ -280,7 +291,8 @@ class PolarsLazy(Reader):
         return polars.scan_delta(path).collect().to_arrow()
 
     def ids(self, path: str, condition: Condition) -> set[int]:
-        return set(map(int, polars.scan_delta(path).filter(polars_filter(condition)).collect()["ID"].to_list()))
+        frame = self.opened(path, polars.scan_delta)
+        return set(map(int, frame.filter(polars_filter(condition)).collect()["ID"].to_list()))
 
     def as_of(self, path: str, moment: datetime) -> list[Row]:
         return polars.scan_delta(path, version=moment).collect().to_arrow().to_pylist()
@@ -293,7 +305,8 @@ class PolarsEager(PolarsLazy):
         return polars.read_delta(path).to_arrow()
 
     def ids(self, path: str, condition: Condition) -> set[int]:
-        return set(map(int, polars.read_delta(path).filter(polars_filter(condition))["ID"].to_list()))
+        frame = self.opened(path, polars.read_delta)
+        return set(map(int, frame.filter(polars_filter(condition))["ID"].to_list()))
 
     def as_of(self, path: str, moment: datetime) -> list[Row]:
         return polars.read_delta(path, version=moment).to_arrow().to_pylist()

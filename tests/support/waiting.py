@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import TypeVar
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 T = TypeVar("T")
@@ -34,5 +34,5 @@ def answers(url: str) -> bool:
     except HTTPError as refused:
         refused.close()
         return False
-    except (URLError, ConnectionError):  # nobody listens, or a server that starts hangs up
+    except OSError:  # nobody listens, or a server that starts hangs up or is slow
         return False

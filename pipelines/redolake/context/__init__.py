@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -43,6 +44,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
+OF_RUN = frozenset({"source", "spark", "report", "opens", "execute", "by", "reason"})
 KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that are idle for minutes
 # Set in a thread that works beside the rounds of its process: its leases are its own, and once it is asked to stop it waits
 # for none.
@@ -218,11 +220,14 @@ class Run:
 
 
 def step(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run | Pipeline, P], T]:
-    """Let a step be called with a Run, in which it takes part, or with a pipeline alone: then it has a Run of its own."""
+    """Let a step be called with a Run, in which it takes part, or with a pipeline and what a Run has: then it has one of its
+    own."""
+    of_run = OF_RUN - signature(function).parameters.keys()
 
     @wraps(function)
     def call(given: Run | Pipeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with given if isinstance(given, Run) else Run(given) as run:
+        own: dict[str, Any] = {} if isinstance(given, Run) else {name: kwargs.pop(name) for name in of_run & kwargs.keys()}
+        with given if isinstance(given, Run) else Run(given, **own) as run:
             run.look_again()
             return function(run, *args, **kwargs)
 

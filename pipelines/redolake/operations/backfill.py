@@ -80,21 +80,17 @@ def backfill(
     if all(str(end).isdecimal() for end in (from_scn, to_scn)):
         steps.range_of(int(from_scn), int(to_scn))
     steps.refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs, reason=run.reason)
-    reads, chosen = steps.logs_to_read(from_logs, logs, run.source), (run.pipeline, from_scn, to_scn, tables or None)
-    here: dict[str, Any] = {"execute": run.execute, "report": run.report, "opens": run.opens}
+    reads, chosen = steps.logs_to_read(from_logs, logs, run.source), (from_scn, to_scn, tables or None)
     if target == "live":
-        filled = steps.backfill_live(*chosen, **here, reason=run.reason, by=run.by, from_logs=reads, source=run.source)
+        filled = steps.backfill_live(run, *chosen, from_logs=reads)
         return Outcome(filled, filled.lines, Verdict.DONE if filled.is_whole else Verdict.DIFFERS)
     if target == "copy":
-        copied = steps.copy_tables(*chosen, **here)
+        copied = steps.copy_tables(run, *chosen)
         return Outcome(copied, copied.lines)
     if run.apart or not run.execute:
-        prepared = steps.prepare_backfill(*chosen, not run.execute, schema, reads, run.report, run.source, target, folder)
+        prepared = steps.prepare_backfill(run, *chosen, not run.execute, schema, reads, target, folder)
         return Outcome(prepared, tuple(prepared.plan.splitlines()), rest=prepared.batch)
-    made = steps.run_backfill(
-        *chosen, execute=True, schema=schema, from_logs=reads, target=target, folder=folder,
-        report=run.report, source=run.source,
-    )  # fmt: skip
+    made = steps.run_backfill(run, *chosen, schema=schema, from_logs=reads, target=target, folder=folder)
     assert made.recorded is not None
     details, result = made.prepared.details, asdict(made.prepared) | asdict(made.recorded)
     return describe(made.recorded, result, *(() if details is None else (f"{details.start} to {details.end}",)))

@@ -24,9 +24,6 @@ def close_gap(run: Run, tables: AnyTables = (), scn: InGap = None, logs: Logs = 
     """
     from redolake import steps
 
-    found = steps.close_gap(
-        run.pipeline, scn, tables or None, logs=logs, execute=run.execute, reason=run.reason, by=run.by,
-        source=run.source, report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.close_gap(run, scn, tables or None, logs=logs)
     stays = Verdict.DIFFERS if any(table.why_not for table in found.tables) else Verdict.DONE
     return Outcome(found, tuple(filter(None, found.lines)), Verdict.STOPPED if found.missing else stays)

@@ -20,8 +20,5 @@ def fill_columns(run: Run, table: Table) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.fill_columns(
-        run.pipeline, table, execute=run.execute, reason=run.reason, by=run.by,
-        source=run.source, report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.fill_columns(run, table)
     return Outcome(found, tuple(found.lines))

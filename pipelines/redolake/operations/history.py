@@ -34,10 +34,8 @@ def rebuild_history(run: Run, table: Table, from_scn: Since = FIRST, from_logs: 
     """
     from redolake import steps
 
-    found = steps.rebuild_history(
-        run.pipeline, table, str(run.shown or from_scn), execute=run.execute, reason=run.reason, by=run.by,
-        from_logs=steps.logs_to_read(from_logs, logs, run.source), report=run.report, opens=run.opens,
-    )  # fmt: skip
+    logs_to_read = steps.logs_to_read(from_logs, logs, run.source)
+    found = steps.rebuild_history(run, table, str(run.shown or from_scn), from_logs=logs_to_read)
     return Outcome(found, (str(found),), shown=found.from_scn)
 
 
@@ -46,10 +44,7 @@ def prune_histories(run: Run, tables: AnyTables = ()) -> Outcome:
     """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
     from redolake import steps
 
-    found = steps.prune_histories(
-        run.pipeline, tables or None, execute=run.execute, reason=run.reason, by=run.by, shown=run.shown,
-        report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.prune_histories(run, tables or None, shown=run.shown)
     lines = tuple(map(str, found)) or ("No history has begun.",)
     older = {one.table: [one.before, one.begins_at, one.older] for one in found if one.begins_at is not None}
     return Outcome({"tables": found}, lines, shown=older, is_all=not older)

@@ -23,11 +23,7 @@ def retry_quarantine(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
 
     if not run.execute:
         return look(run, table, keys)
-    made = steps.retry_quarantine(
-        run.pipeline, table, keys, reason=run.reason, by=run.by,
-        source=run.source, report=run.report, opens=run.opens,
-    )  # fmt: skip
-    return describe_end(made)
+    return describe_end(steps.retry_quarantine(run, table, keys))
 
 
 @operation("quarantine drop", reason="Stored with the decision.", final=True)
@@ -38,16 +34,14 @@ def drop_quarantined(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     if not run.execute:
         return look(run, table, keys)
     meant = keys if run.shown is None else [json.loads(key) for key in run.shown]
-    return describe_end(
-        steps.drop_quarantined(run.pipeline, table, meant, reason=run.reason, by=run.by, opens=run.opens)
-    )  # fmt: skip
+    return describe_end(steps.drop_quarantined(run, table, meant))
 
 
 def look(run: Run, table: str, keys: Keys) -> Outcome:
     """Return the changes of the keys; `shown` are these keys."""
     from redolake import steps
 
-    found = steps.look_up_quarantined(run.pipeline, table, keys, opens=run.opens)
+    found = steps.look_up_quarantined(run, table, keys)
     lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes[:SHOWN]]
     if more := len(found.changes) - SHOWN:
         lines += [f"and {more} more changes: `redolake quarantine list {table} --output json` has all"] if more > 0 else []

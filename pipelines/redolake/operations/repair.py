@@ -23,8 +23,5 @@ def repair(run: Run, table: Table, keys: OfKeys = ()) -> Outcome:
     if not run.execute:
         found = steps.look_up_rows(run.pipeline, table, keys)
         return Outcome(found, (str(found),))
-    made = steps.repair_table(
-        run.pipeline, table, keys=keys, reason=run.reason, by=run.by,
-        source=run.source, report=run.report, opens=run.opens,
-    )  # fmt: skip
+    made = steps.repair_table(run, table, keys)
     return Outcome(made.without_samples, made.lines, Verdict.DONE if made.equal else Verdict.DIFFERS)

@@ -25,8 +25,5 @@ def swap(run: Run, table: Table, copy: Copy = None, undo: Undo = False) -> Outco
     if (copy is None) != undo:
         what = "a copy and undo exclude each other" if undo else "neither a copy nor undo is chosen"
         raise ConfigurationError([Finding(f"swap of {table}", what, "choose one: --copy NAME (the field Copy), or --undo")])
-    found = steps.swap_table(
-        run.pipeline, table, copy, execute=run.execute, reason=run.reason, by=run.by,
-        report=run.report, opens=run.opens,
-    )  # fmt: skip
+    found = steps.swap_table(run, table, copy)
     return Outcome(found, tuple(found.lines))

@@ -44,7 +44,7 @@ def optimize(run: Run, tables: AnyTables = ()) -> Outcome:
     if run.apart:
         prepared = steps.prepare_maintenance(run.pipeline, tables)
         return Outcome(prepared, prepared.tables or (NO_CONTENTS,), rest=prepared.batch)
-    return describe(steps.run_maintenance(run.pipeline, tables, report=run.report))
+    return describe(steps.run_maintenance(run, tables))
 
 
 NO_CONTENTS = "No table has contents."

@@ -60,9 +60,7 @@ def verify(
         refuse("due", "chooses the tables itself, and compares all of each")
     if share is not None and method == "rows":
         refuse("sample", "is of buckets, and the method is rows")
-    found = steps.verify_tables(
-        run.pipeline, tables or None, run.source, report=run.report, opens=run.opens, method=method, sample=share, due=due
-    )
+    found = steps.verify_tables(run, tables or None, method=method, sample=share, due=due)
     found = found if show_values else without_values(found)
     return Outcome(found, plain_lines(lines_of(found)), verdict_of(found))
 

@@ -70,7 +70,10 @@ def snapshots_under_way(context: Run) -> Iterator[Need]:
         for entry, begun in zip(entries, pool.map(lambda one: begun_snapshot(context, one), entries), strict=True):
             if begun is not None:
                 what = f"a snapshot of {entry.table} AS OF SCN {begun.scn} was begun and is not loaded"
-                yield Need(begun.plus(1), what, f"let it end, or run `redolake snapshot {entry.table.in_command}` again")
+                replace = "" if entry.contents_end is None else " --replace"
+                yield Need(
+                    begun.plus(1), what, f"let it end, or run `redolake snapshot {entry.table.in_command}{replace}` again"
+                )
 
 
 def begun_snapshot(context: Run, entry: TableEntry) -> ChainPosition | None:

@@ -147,7 +147,7 @@ def edit_of(
             return TableEdit(name, "held", conflict.what, conflict.cure)
     if task is None:
         return TableEdit(name, "same", "")
-    if (target := context.pipeline.target(table)) != (written := written_to(task)).target:
+    if (target := context.pipeline.target(table)) != (written := destination_of(task)).target:
         what = f"`target` or `lake` has changed: its contents are in {written.target}, and not in {target}"
         instead = f"`redolake snapshot {table.in_command} --replace`, which leaves it as it is"
         cure = f"restore the setting, or move the folder there; or {instead}"
@@ -173,7 +173,7 @@ def windows_without(context: Run, entries: Iterable[TableEntry]) -> dict[TableId
     return found
 
 
-def written_to(task: LastTask) -> Destination | SnapshotTask:
+def destination_of(task: LastTask) -> Destination | SnapshotTask:
     return task.destination if isinstance(task, TableTask) else task
 
 
@@ -184,7 +184,7 @@ def rules_of(task: LastTask) -> Rules:
 def rewritten(context: Run, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
-    yield from options.differing(written_to(task).options, new_snapshot=True)
+    yield from options.differing(destination_of(task).options, new_snapshot=True)
     if own_rules(rules(context, table, known)) != own_rules(rules_of(task)):
         yield "columns"
 
@@ -194,7 +194,7 @@ def followed_changes(context: Run, table: TableId, task: LastTask, known: list[T
     was_null, is_null = (any(map(is_else_null, found.values())) for found in (rules_of(task), rules(context, table, known)))
     if is_null != was_null:
         yield "on_error, by which values that do not fit " + ("become NULL" if is_null else "hold the table; NULLs stay")
-    yield from options.differing(written_to(task).options, new_snapshot=False)
+    yield from options.differing(destination_of(task).options, new_snapshot=False)
     if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.destination.history:
         begins = (
             " begins with the table's rows as they are then"

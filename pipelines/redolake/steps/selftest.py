@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from redolake import __version__
 from redolake.config import LedgerSettings, Pipeline, Table
-from redolake.context import Report, open_pipeline_source, silent
+from redolake.context import Report, Run, open_pipeline_source, silent
 from redolake.context.spark import spark_when_needed
 from redolake.errors import LogOverdue, RedolakeError, Terminal
 from redolake.source import ConnectParams, Source, read_database, read_encoding
@@ -200,7 +200,7 @@ class Trial:
         why: dict[str, str] = {}
         if live:
             names = [str(self.id_of(case)) for case in live]
-            verified = verify_tables(pipeline, names, self.source, self.spark.session(), self.report)
+            verified = verify_tables(Run(pipeline, self.source, self.spark.session(), self.report), names)
             found = {table.table: table for table in verified.tables}
             why = {table.table: f"{table.error['code']}: {table.error['what']}" for table in verified.not_compared}
         for case in cases:

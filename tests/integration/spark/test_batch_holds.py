@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from redolake.apply import snapshot, table
 from redolake.apply.delta.log import read_log
+from redolake.errors import Transient
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.manifest import RowAccount
@@ -176,3 +177,26 @@ def test_a_load_that_nothing_explains_is_tried_again(spark, tmp_path: Path, monk
     assert load.error is None
     assert contents(mine) == {1: "a"}
     assert len(tries) == 2
+
+
+def test_what_was_committed_before_nothing_explains_a_failure_is_counted_once(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, merge = task(tmp_path), table.merge_net_change
+
+    def merge_and_fail(*given: object) -> RowCounts:
+        merge(*given)
+        raise Unexplained(MISTAKE)
+
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"), "R1")))
+    spec = batch_spec(tmp_path, [window], [mine])
+    monkeypatch.setattr(table, "merge_net_change", merge_and_fail)
+    with pytest.raises(Transient):
+        run_batch(spark, spec)
+    monkeypatch.undo()
+
+    result = run_batch(spark, spec)
+
+    assert (result.tables[0].state, contents(mine)) == ("applied", {1: "b"})
+    assert result.accounts[result.windows[0]] == RowAccount(landed=1, applied=1)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -107,10 +108,7 @@ def load(given: Given, may_commit: Callable[[], None]) -> Any:
 
 
 def swap(given: Given, may_commit: Callable[[], None]) -> Any:
-    newest = latest_version(given.mine.destination.target)
-    one = VersionToRead(TABLE, given.mine.destination.target, newest, given.mine.destination.app_id, AT, None, given.copied())
-    make_copy(given.spark, one, {"copy": True}, is_whole=True)
-    return swap_rows(given.spark, one, 1, {"swap": "x"}, may_commit)
+    return swap_rows(given.spark, copy_of(given), 1, {"swap": "x"}, may_commit)
 
 
 def repaired(given: Given, may_commit: Callable[[], None]) -> Any:
@@ -183,6 +181,16 @@ def require(lake: Path) -> None:
         raise LakeMissing("the lake is gone", cure="mount it")
 
 
+def copy_of(given: Given) -> VersionToRead:
+    table = given.mine.destination
+    return VersionToRead(TABLE, table.target, latest_version(table.target), table.app_id, AT, None, given.copied())
+
+
+def with_copy(given: Given) -> None:
+    """Let the table have a whole copy."""
+    make_copy(given.spark, copy_of(given), {"copy": True}, is_whole=True)
+
+
 def with_history(given: Given) -> None:
     """Let the table have a history at two positions, and another folder the same one."""
     history, older = Path(given.target), given.folder / "older-history"
@@ -212,12 +220,13 @@ WAYS = {
     )
 }  # fmt: skip
 BEFORE = {"load": 2, "batch_with_history": 1, "rebuilt": 3}  # which question comes right before the commit, if not the first
-# What is written there is not the table: its folder in the lake, an older copy of it, and how it comes to be.
-BESIDE = {
-    "rebuilt": ("_history", "older-history", with_history),
-    "cut": ("_history", "older-history", with_history),
-    "copied_events": ("_copied", "older-events", with_events),
-}
+# The folder in the lake that is written, an older copy of it, and how both come to be.
+TABLE_ITSELF, HISTORY, EVENTS = (
+    ("T", "older", with_copy),
+    ("_history", "older-history", with_history),
+    ("_copied", "older-events", with_events),
+)
+BEGINS = {"rebuilt": HISTORY, "cut": HISTORY, "copied_events": EVENTS}
 
 
 # --- Who comes in between -------------------------------------------------------------------------------------------------
@@ -252,7 +261,8 @@ def an_older_copy(given: Given) -> None:
     shutil.copytree(given.older, given.target)
 
 
-THEM = (another_owner, our_own_late_commit, somebodys_delete, a_lost_lease, a_lake_that_has_gone, an_older_copy)
+COMMITS = (another_owner, our_own_late_commit, somebodys_delete)
+THEM = (*COMMITS, a_lost_lease, a_lake_that_has_gone, an_older_copy)
 # A load replaces what others have written, and maintenance changes no row.
 MAY = {("load", somebodys_delete), ("maintained", somebodys_delete)}
 CASES = [(way, they) for they in THEM for way in WAYS if (way, they) not in MAY]
@@ -262,20 +272,50 @@ def files_of(lake: Path) -> list[str]:
     return sorted(str(file.relative_to(lake)) for file in lake.rglob("*.json"))
 
 
+# Spark makes each beginning, and each commit of others to it, once in this process; each case gets copies of the folders.
+MADE = tempfile.TemporaryDirectory(prefix="redolake-guarded-")
+BEGUN: dict[str, Path] = {}
+
+
+def begun(spark: Any, way: str, folder: Path) -> Given:
+    """Put there what a way of writing begins with: the table at a position, and an older copy of it."""
+    name, older, begin = BEGINS.get(way, TABLE_ITSELF)
+
+    def given_in(folder: Path) -> Given:
+        return Given(spark, folder, task(folder), folder / older, str(folder / "lake" / name))
+
+    if name not in BEGUN:
+        made = given_in(Path(MADE.name) / name)
+        made.folder.mkdir()
+        loaded(spark, made.folder, made.mine, scn=5, rows=ROWS)
+        shutil.copytree(made.mine.destination.target, made.folder / "older")
+        first = land(made.folder / "first", 6, AT + 1, committed(90, 7, (3, update(4, "v4", "V4"))))
+        assert run_batch(spark, batch_spec(made.folder / "0", [first], [made.mine])).tables[0].error is None
+        begin(made)
+        BEGUN[name] = made.folder
+    shutil.copytree(BEGUN[name], folder, dirs_exist_ok=True)
+    return given_in(folder)
+
+
+def commit_between(given: Given, they: Callable[[Given], None]) -> None:
+    """Add the files of a commit of others, which Spark has made to another copy of the same table."""
+    name = Path(given.target).name
+    theirs = Path(MADE.name) / f"{name}-{they.__name__}"
+    if not theirs.exists():
+        shutil.copytree(BEGUN[name], theirs)
+        they(replace(given, folder=theirs, target=str(theirs / "lake" / name)))
+    before, after = BEGUN[name] / "lake" / name, theirs / "lake" / name
+    assert files_of(Path(given.target)) == files_of(before), "the way has written before the others came"
+    for file in after.rglob("*"):
+        if file.is_file() and not (before / file.relative_to(after)).exists():
+            shutil.copy(file, Path(given.target) / file.relative_to(after))
+
+
 @pytest.mark.parametrize(("way", "they"), CASES, ids=lambda one: one if isinstance(one, str) else one.__name__)
 def test_a_table_is_not_written_when_somebody_comes_in_between(
     spark, tmp_path: Path, way: str, they: Callable[[Given], None]
 ) -> None:
-    mine = task(tmp_path)
-    loaded(spark, tmp_path, mine, scn=5, rows=ROWS)
-    shutil.copytree(mine.destination.target, tmp_path / "older")
-    first = land(tmp_path / "first", 6, AT + 1, committed(90, 7, (3, update(4, "v4", "V4"))))  # fmt: skip
-    assert run_batch(spark, batch_spec(tmp_path / "0", [first], [mine])).tables[0].error is None
-    given, asked = Given(spark, tmp_path, mine, tmp_path / "older", mine.destination.target), 0
-    if way in BESIDE:
-        name, older, begin = BESIDE[way]
-        given = replace(given, older=tmp_path / older, target=str(given.lake / name))
-        begin(given)
+    given, asked = begun(spark, way, tmp_path), 0
     left: list[str] = []
 
     def may_commit() -> None:
@@ -283,7 +323,7 @@ def test_a_table_is_not_written_when_somebody_comes_in_between(
         asked += 1
         if asked == BEFORE.get(way, 1):
             try:
-                they(given)
+                commit_between(given, they) if they in COMMITS else they(given)
             finally:
                 left[:] = files_of(given.lake)
         elif asked > BEFORE.get(way, 1) and they is a_lost_lease:

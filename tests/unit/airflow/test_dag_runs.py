@@ -479,9 +479,9 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
         },
     )
 
-    given, *into = steps.calls[0][1][5], *steps.calls[0][1][8:]
+    given, *into = steps.calls[0][1][5], *steps.calls[0][1][6:]
     assert into == ["files", "/out"]
-    assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
+    assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.runs[0].source.dsn)
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,8 @@ def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, 
 
     ((name, positional, asked),) = steps.calls
     assert (name, positional, ran.state) == ("backfill_live", (100, 200, ["SHOP.ORDERS"]), state)
-    assert (asked["execute"], asked["reason"], asked["from_logs"]) == (not dry_run, "a bug", None)
+    (one,) = steps.runs
+    assert (one.execute, one.reason, asked["from_logs"]) == (not dry_run, "a bug", None)
 
 
 @pytest.mark.parametrize(("form", "state"), [({"dry_run": True}, "success"), ({}, "success"), ({"from_logs": True}, "failed")])
@@ -511,7 +512,7 @@ def test_whole_copies_are_made_in_one_task_from_what_has_landed(run, steps, form
     states, ran = run(backfill_dag, {**chosen, **form})
 
     assert (ran.state, states["record", -1]) == (state, "skipped" if state == "success" else "upstream_failed")
-    made = [(name, given, how["execute"]) for name, given, how in steps.calls]
+    made = [(name, given, one.execute) for (name, given, _), one in zip(steps.calls, steps.runs, strict=True)]
     wanted = ("copy_tables", (100, "now", ["SHOP.ORDERS"]), not form.get("dry_run"))
     assert made == ([wanted] if state == "success" else [])
 

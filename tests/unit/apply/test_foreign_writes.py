@@ -33,6 +33,13 @@ CASES = {
     "before a load, which replaces it": ([ours(), others(), ours(f"{MINE}/load/2-t")], []),
     "settings of ours hide nothing": ([ours(), others(), SETTING, ours(checked=0), SETTING], [(1, "DELETE")]),
     "rows moved to other files": ([ours(), others("OPTIMIZE", change=False), ours(checked=0)], []),
+    "rows moved by REORG": ([ours(), others("REORG", change=False)], []),
+    "a write that calls itself no change": ([ours(), others("WRITE", change=False)], [(1, "WRITE")]),
+    "one that does not say what it is": ([ours(), others(change=False)[1:]], [(1, "")]),
+    "one that does not say whether it changes rows": (
+        [ours(), [*others("OPTIMIZE")[:1], {"add": {"path": "x"}}]],
+        [(1, "OPTIMIZE")],
+    ),
     "another captured table": ([ours(), ours("shop/SHOP.OTHERS/1"), ours(checked=0)], [(1, "MERGE")]),
     "a history's cut of an older release": (
         [ours(), [{"commitInfo": {"operation": "WRITE", "userMetadata": text_of({"history_begins": 7})}}, ADD]],

@@ -27,6 +27,8 @@ CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
 KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
+# Operations that bring rows to other files, or files to the log again.
+MOVES = frozenset({"OPTIMIZE", "REORG", "COMPUTE STATS", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL"})
 # What is read of an action: one that has something else there is damaged.
 FORMS: dict[str, dict[str, tuple[type, ...]]] = {
     "txn": {"appId": (str,), "version": (int,)},
@@ -235,7 +237,8 @@ class DeltaLog:
     def foreign_writes(self, own: str) -> list[tuple[int, str]]:
         """Return version and operation of the commits of others that changed rows and that we have not seen, the oldest first:
         those after our last one, and those between it and the version that it says was checked before it. Our application ids
-        begin with `own`. A commit that only moves rows to other files (OPTIMIZE) does not count.
+        begin with `own`. A commit of MOVES that says it changes no row does not count. In others that is the word of whoever
+        wrote it, as an option of a writer: such a commit may have any rows.
 
         Where log retention has removed our last commit, all commits that are left are newer than it."""
         found, checked, has_ours = [], -1, False
@@ -248,11 +251,12 @@ class DeltaLog:
                     notes = map(our_metadata, actions)
                     checked = next((note[CHECKED] for note in notes if note.get(CHECKED) is not None), version)
                 has_ours = True
-            elif any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+            elif files := [file for action in actions if (file := action.get("add") or action.get("remove"))]:
                 if any(HISTORY_BEGINS in our_metadata(action) for action in actions):
                     continue  # a history's cut by older code, which gave it no transaction
-                operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
-                found.append((version, str(*operations[:1])))
+                operations = [str(action["commitInfo"].get("operation")) for action in actions if "commitInfo" in action]
+                if not (operations and operations[0] in MOVES) or any(file.get("dataChange") is not False for file in files):
+                    found.append((version, str(*operations[:1])))
         return found[::-1]
 
     def ours_after(self, own: str, version: int | None) -> set[tuple[str, int]]:

@@ -10,13 +10,10 @@ the position included.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, owner, silent
+from redolake.context import Run, owner, step
 from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -33,7 +30,7 @@ from redolake.reconcile.version_conflicts import key_policy_conflict
 from redolake.records.file_digest import FileDigest
 from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.schema import baseline, conflict_with_dictionary, version_as_of
-from redolake.source import WHOLE, ConnectParams, Source, read_tables
+from redolake.source import WHOLE, Source, read_tables
 from redolake.steps.proof.listed_keys import quarantine_of
 from redolake.steps.proof.repair import ReadAgain, open_at_position, within_reach
 from redolake.steps.proof.table_to_compare import TableToCompare, read_columns
@@ -47,39 +44,28 @@ from redolake.values.scn import Scn
 from redolake.values.table import TableId, TableVersion
 
 
+@step
 @crash.writer
-def fill_columns(
-    pipeline: Pipeline,
-    table_name: str,
-    *,
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> ReadAgain:
+def fill_columns(run: Run, table_name: str) -> ReadAgain:
     """Show which columns pipelines.yml wants that a table lacks, or add them with their values.
 
     The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them.
     """
-    if execute:
-        check_reason("filling columns", reason)
+    if run.execute:
+        check_reason("filling columns", run.reason)
     with (
-        Run(pipeline, source, spark, report, opens=opens) as run,
-        apply_lease_renewed(run) if execute else nullcontext() as lease,
+        apply_lease_renewed(run) if run.execute else nullcontext() as lease,
         open_at_position(run, table_name, entry_to_fill, plan_filling) as (one, joins),
     ):
         check_list(one)
         asked = ReadAgain(
-            str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=by or owner(),
-            columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=reason.strip(),
+            str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=run.by or owner(),
+            columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=run.reason.strip(),
         )  # fmt: skip
         if lease is None:
             return asked
         path, digest = read_values(one, joins, asked)
-        report(f"adding {', '.join(asked.columns)} to {asked.table}")
+        run.report(f"adding {', '.join(asked.columns)} to {asked.table}")
         loaded = load_columns(one.context, load_task(one, joins, path), {path: digest}, asked, lease)
         reconcile_ledger(one.context)  # records the load, as it would one of a killed run
         return replace(asked, rows=loaded.rows, delta_version=loaded.delta_version)

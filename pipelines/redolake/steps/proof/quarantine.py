@@ -11,15 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, owner, silent
+from redolake.context import Run, owner, step
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import known_versions
-from redolake.source import ConnectParams
 from redolake.steps.proof.listed_keys import Quarantine, quarantine_of
 from redolake.steps.proof.repair import BY_HAND, KEYS_AT_ONCE, ReadAgain, read_again
 from redolake.steps.shared.decisions import check_reason
@@ -90,13 +88,11 @@ class WorkedOff:
         return one_line(what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}")
 
 
-def list_quarantine(
-    pipeline: Pipeline, tables: Sequence[str] | None = None, *, spark: Any = None, opens: Callable[[], Any] | None = None
-) -> QuarantineList:
+@step
+def list_quarantine(run: Run, tables: Sequence[str] | None = None) -> QuarantineList:
     """Return what is in quarantine, of the tables or of all."""
-    with Run(pipeline, spark=spark, opens=opens) as context:
-        reconcile_ledger(context)
-        return read_quarantine(context, named_tables(context, tables))
+    reconcile_ledger(run)
+    return read_quarantine(run, named_tables(run, tables))
 
 
 def read_quarantine(context: Run, tables: Sequence[TableId]) -> QuarantineList:
@@ -115,20 +111,13 @@ def read_quarantine(context: Run, tables: Sequence[TableId]) -> QuarantineList:
     return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
 
 
-def look_up_quarantined(
-    pipeline: Pipeline,
-    table_name: str,
-    keys: Sequence[Mapping[str, str]] = (),
-    *,
-    spark: Any = None,
-    opens: Callable[[], Any] | None = None,
-) -> QuarantineList:
+@step
+def look_up_quarantined(run: Run, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> QuarantineList:
     """Return what is in quarantine of the keys of a table, by default of all that are open. Raises Terminal for a key that is
     not there."""
-    with Run(pipeline, spark=spark, opens=opens) as context:
-        reconcile_ledger(context)
-        table = named_table(context, table_name)
-        found = read_quarantine(context, [table])
+    reconcile_ledger(run)
+    table = named_table(run, table_name)
+    found = read_quarantine(run, [table])
     chosen = set(choose_keys({one.key: one.state for one in found.wrong}, table, keys))
     changes = tuple(one for one in found.changes if chosen & {one.key, one.other_key})
     return replace(found, changes=changes, wrong=tuple(one for one in found.wrong if one.key in chosen))
@@ -143,34 +132,22 @@ def change_of(table: TableId, row: Mapping[str, Any], wrong: Mapping[str, Wrong]
     )  # fmt: skip
 
 
+@step
 @crash.writer
-def retry_quarantine(
-    pipeline: Pipeline,
-    table_name: str,
-    keys: Sequence[Mapping[str, str]] = (),
-    *,
-    reason: str,
-    by: str = "",
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> WorkedOff:
+def retry_quarantine(run: Run, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> WorkedOff:
     """Read the rows of the keys again, by default of all that are in quarantine, and take those keys out that are right then.
 
     Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
-    check_reason("a retry", reason)
-    by = by or owner()
-    with Run(pipeline, source, spark, report, opens=opens) as run:
-        reconcile_ledger(run)
-        table = named_table(run, table_name)
-        found = quarantine_of(run, run.ledger.table(table))
-        wanted = choose_keys(states_of(found), table, keys)
-        assert found is not None
-        check_key(run, table)
-        asked = ReadAgain(str(table), cause=BY_HAND, by=by, reason=reason.strip())
-        right, left, scn = repair_keys(lambda part: read_again(run, asked, [json.loads(key) for key in part]), wanted)
-        return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
+    check_reason("a retry", run.reason)
+    reconcile_ledger(run)
+    table = named_table(run, table_name)
+    found = quarantine_of(run, run.ledger.table(table))
+    wanted = choose_keys(states_of(found), table, keys)
+    assert found is not None
+    check_key(run, table)
+    asked = ReadAgain(str(table), cause=BY_HAND, by=run.by or owner(), reason=run.reason.strip())
+    right, left, scn = repair_keys(lambda part: read_again(run, asked, [json.loads(key) for key in part]), wanted)
+    return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
 
 def repair_keys(
@@ -204,32 +181,21 @@ def repair_keys(
     return right, left, scn
 
 
+@step
 @crash.writer
-def drop_quarantined(
-    pipeline: Pipeline,
-    table_name: str,
-    keys: Sequence[Mapping[str, str]] = (),
-    *,
-    reason: str,
-    by: str = "",
-    spark: Any = None,
-    opens: Callable[[], Any] | None = None,
-) -> WorkedOff:
+def drop_quarantined(run: Run, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> WorkedOff:
     """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
-    check_reason("to drop changes", reason)
-    by = by or owner()
-    with Run(pipeline, spark=spark, opens=opens) as context:
-        reconcile_ledger(context)
-        table = named_table(context, table_name)
-        found = quarantine_of(context, context.ledger.table(table))
-        wanted = choose_keys(states_of(found), table, keys)
-        assert found is not None
-        record_approval(
-            context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
-        )
-        found.record("dropped", wanted, by=by, why=reason.strip())
-        return WorkedOff(str(table), found.position, tuple(wanted), {})
+    check_reason("to drop changes", run.reason)
+    by, reason = run.by or owner(), run.reason.strip()
+    reconcile_ledger(run)
+    table = named_table(run, table_name)
+    found = quarantine_of(run, run.ledger.table(table))
+    wanted = choose_keys(states_of(found), table, keys)
+    assert found is not None
+    record_approval(run, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason)
+    found.record("dropped", wanted, by=by, why=reason)
+    return WorkedOff(str(table), found.position, tuple(wanted), {})
 
 
 def states_of(found: Quarantine | None) -> dict[str, KeyState]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
-from redolake.context import Report, Run, open_to_read, owner, silent
+from redolake.context import Run, open_to_read, owner, step
 from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
@@ -25,7 +25,7 @@ from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.records.proofs import FoundRow, FoundRows, TableProof
-from redolake.source import ConnectParams, Source, read_redo_facts
+from redolake.source import Source, read_redo_facts
 from redolake.steps.proof.compare_table import Compared
 from redolake.steps.proof.found_rows import read_found
 from redolake.steps.proof.listed_keys import take_off_list
@@ -161,25 +161,14 @@ def look_up_rows(pipeline: Pipeline, table_name: str, keys: Keys | None = None) 
         return ReadAgain(str(entry.table), entry.complete_to_scn, len(keys or found.rows), found.cause)
 
 
-def repair_table(
-    pipeline: Pipeline,
-    table_name: str,
-    *,
-    reason: str,
-    by: str = "",
-    keys: Keys | None = None,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> ReadAgain:
+@step
+def repair_table(run: Run, table_name: str, keys: Keys | None = None) -> ReadAgain:
     """Repair the rows that the last comparisons found, or those with the given keys, and compare them again.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
-    check_reason("a repair", reason)
-    asked = ReadAgain(table_name, cause=BY_HAND, by=by or owner(), reason=reason.strip())
-    with Run(pipeline, source, spark, report, opens=opens) as run:
-        return read_again(run, asked, keys or None)
+    check_reason("a repair", run.reason)
+    asked = ReadAgain(table_name, cause=BY_HAND, by=run.by or owner(), reason=run.reason.strip())
+    return read_again(run, asked, keys or None)
 
 
 def read_again(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPosition | None = None) -> ReadAgain:

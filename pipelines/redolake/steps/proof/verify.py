@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from redolake.apply.verify.comparison import Difference
 from redolake.config import Pipeline
-from redolake.context import Report, Run, now, open_to_read, silent
+from redolake.context import Run, now, open_to_read, step
 from redolake.errors import (
     OF_THE_LAKE,
     ConfigurationError,
@@ -37,7 +37,7 @@ from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.codec import to_body
 from redolake.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
 from redolake.records.shown_facts import ProofFact
-from redolake.source import ConnectParams, read_redo_facts
+from redolake.source import read_redo_facts
 from redolake.steps.proof.compare_table import Compared, Method, compare_in_lake, compare_its_history
 from redolake.steps.proof.hash_chunks import with_unfinished
 from redolake.steps.proof.table_to_compare import describe
@@ -167,52 +167,43 @@ class Asked:
     sample: float | None = None
 
 
+@step
 def verify_tables(
-    pipeline: Pipeline,
-    tables: Sequence[str] | None = None,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-    *,
-    method: Method = "auto",
-    sample: float | None = None,
-    due: bool = False,
+    run: Run, tables: Sequence[str] | None = None, *, method: Method = "auto", sample: float | None = None, due: bool = False
 ) -> Verification:
     """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
-    does not stop the others, also where Spark ends with it: `opens` then opens another session. `sample` is the share of each
+    does not stop the others, also where Spark ends with it: another session is opened then. `sample` is the share of each
     table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
     as long as `verify.budget` says."""
     found: list[TableComparison | NotCompared] = []
     asked = Asked(method, sample)
-    with Run(pipeline, source, spark, report, opens=opens) as context:
-        reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
-        gone = dropped_tables(context)
-        there = [table.id for table in context.pipeline.tables if table.id not in gone]
-        ids = named_tables(context, tables) if tables else there
-        if due:
-            ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
-        ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
-        with context.oracle(pipeline.source.container) as oracle:
-            read_same_container(context, oracle)
-        remove_left_rows(context)
-        with comparison_place(context) as place:
-            for number, table in enumerate(ids):
-                if ends is not None and number and time.monotonic() >= ends:
-                    left = ids[number:]
-                    report(f"the time is up: {len(left)} tables are due and left for the next time")
-                    break
-                found.append(compare_or_explain(context, asked, table, place))
-                report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
-        names = {str(table) for table in ids}
-        return Verification(
-            equal=all(isinstance(one, TableComparison) and one.equal for one in found),
-            tables=tuple(one for one in found if isinstance(one, TableComparison)),
-            declared_gaps=tuple(gap for gap in open_gaps(context, context.ledger.reading()) if names & set(gap.tables)),
-            dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
-            not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
-            left=tuple(map(str, left)),
-        )
+    reconcile_ledger(run)  # the comparison is AS OF the SCN it knows
+    gone = dropped_tables(run)
+    there = [table.id for table in run.pipeline.tables if table.id not in gone]
+    ids = named_tables(run, tables) if tables else there
+    if due:
+        ids = choose_due(ids, last_proofs(run.ledger.reading()), now(), run.pipeline.verify.every)
+    ends, left = deadline(run.pipeline.verify.budget) if due else None, list[TableId]()
+    with run.oracle(run.pipeline.source.container) as oracle:
+        read_same_container(run, oracle)
+    remove_left_rows(run)
+    with comparison_place(run) as place:
+        for number, table in enumerate(ids):
+            if ends is not None and number and time.monotonic() >= ends:
+                left = ids[number:]
+                run.report(f"the time is up: {len(left)} tables are due and left for the next time")
+                break
+            found.append(compare_or_explain(run, asked, table, place))
+            run.report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
+    names = {str(table) for table in ids}
+    return Verification(
+        equal=all(isinstance(one, TableComparison) and one.equal for one in found),
+        tables=tuple(one for one in found if isinstance(one, TableComparison)),
+        declared_gaps=tuple(gap for gap in open_gaps(run, run.ledger.reading()) if names & set(gap.tables)),
+        dropped=tuple(drop for drop in read_open_drops(run) if names & set(drop.lacking)),
+        not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
+        left=tuple(map(str, left)),
+    )
 
 
 def deadline(budget: timedelta | None) -> float | None:

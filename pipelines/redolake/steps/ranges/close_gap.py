@@ -8,13 +8,11 @@ has what it would have had without the gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, open_pipeline_source, owner, silent
+from redolake.context import Run, now, open_pipeline_source, owner, step
 from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -27,7 +25,6 @@ from redolake.records.closed import ClosedTable
 from redolake.records.gaps import DeclaredGap
 from redolake.records.windows import WindowManifest
 from redolake.schema import version_as_of
-from redolake.source import ConnectParams
 from redolake.steps.proof.repair import KEYS_AT_ONCE, ReadAgain, read_again
 from redolake.steps.ranges.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from redolake.steps.ranges.touched_keys import (
@@ -87,48 +84,33 @@ class Task(RangeToMine):
     gap: DeclaredGap
 
 
-def close_gap(
-    pipeline: Pipeline,
-    gap: int | None = None,
-    tables: Sequence[str] | None = None,
-    *,
-    logs: Sequence[str] = (),
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> GapClosing:
+@step
+def close_gap(run: Run, gap: int | None = None, tables: Sequence[str] | None = None, *, logs: Sequence[str] = ()) -> GapClosing:
     """Show what closing a declared gap takes, or carry it out. `gap` is an SCN in it, None for the only one; `logs` are files,
     or folders of files, that the database can read.
 
     A killed run is repeated: mined windows stay, and tables that are closed are left alone. Raises RedoLost where logs of
     the gap are still missing.
     """
-    if execute:
-        check_reason("closing a gap", reason)
-    with Run(pipeline, source, spark, report, opens=opens) as context:
-        reconcile_ledger(context)
-        found = find_gap(context, gap)
-        ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
-        side = context.landing.side_landing(found.name)
-        offered = files_of(context.pipeline, logs)
-        task = Task(context, source, side, found.start, found.end, ids, offered, report, found)
-        chosen = lacking(context, found, tables)
-        planned, to_mine = plan(task, chosen)
-        if not execute:
-            return planned
-        to_mine.check()
-        mine_range(task)
-        touched = read_touched(task, chosen)
-        why = {"reason": reason.strip(), "by": by or owner()}
-        done = tuple(close_table(task, entry, touched, **why) for entry in chosen)
-        reconcile_ledger(context)
-        is_done = not any(lacking(context, found, None))
-        windows = task.side.windows.after()
-        return replace(planned, windows=0, mined=len(windows), tables=done, executed=True, done=is_done)
+    if run.execute:
+        check_reason("closing a gap", run.reason)
+    reconcile_ledger(run)
+    found = find_gap(run, gap)
+    ids = tuple(table for table in map(TableId.parse, found.tables) if table in run.pipeline.by_id)
+    side = run.landing.side_landing(found.name)
+    task = Task(run, run.source, side, found.start, found.end, ids, files_of(run.pipeline, logs), found)
+    chosen = lacking(run, found, tables)
+    planned, to_mine = plan(task, chosen)
+    if not run.execute:
+        return planned
+    to_mine.check()
+    mine_range(task)
+    touched = read_touched(task, chosen)
+    done = tuple(close_table(task, entry, touched) for entry in chosen)
+    reconcile_ledger(run)
+    is_done = not any(lacking(run, found, None))
+    windows = task.side.windows.after()
+    return replace(planned, windows=0, mined=len(windows), tables=done, executed=True, done=is_done)
 
 
 # --- What is to be done -----------------------------------------------------------------------------------------------
@@ -236,7 +218,7 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     read_dropped(task, touched)
     windows = task.side.windows.after()
     for number, window in enumerate(windows):
-        task.report(Progress("", "reading the keys of windows", number, len(windows)))
+        context.report(Progress("", "reading the keys of windows", number, len(windows)))
         read_window(context, task.side, window, touched)
     refuse_unknown(context, touched, windows)
     later = list(later_windows(context.landing, gap))
@@ -281,9 +263,9 @@ def read_dropped(task: Task, touched: TouchedRows) -> None:
 # --- The tables -------------------------------------------------------------------------------------------------------
 
 
-def close_table(task: Task, entry: TableEntry, touched: TouchedRows, *, reason: str, by: str) -> ReadAgain:
+def close_table(task: Task, entry: TableEntry, touched: TouchedRows) -> ReadAgain:
     """Read the table's touched rows again, and record that it lacks nothing any more."""
-    planned = planned_table(task.context, task.gap, entry)
+    run, planned = task.context, planned_table(task.context, task.gap, entry)
     one = touched.tables.get(entry.table)
     if planned.why_not or one is None:
         return planned
@@ -297,12 +279,13 @@ def close_table(task: Task, entry: TableEntry, touched: TouchedRows, *, reason: 
             problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held
     if not problem and up_to is None:
         problem = open_transactions_of(touched, entry, entry.complete_to_scn)
-    asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys), reason=reason, by=by)
+    asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys))
+    asked = replace(asked, reason=run.reason.strip(), by=run.by or owner())
     if problem:
         return asked
-    done = read_again(task.context, asked, one.named_keys, up_to)
+    done = read_again(run, asked, one.named_keys, up_to)
     if done.equal:
-        task.context.landing.closings.record_closed(closed_table(task, entry, done))
+        run.landing.closings.record_closed(closed_table(task, entry, done))
     return done
 
 

@@ -5,7 +5,7 @@ The landing is not concerned: a history is read from itself alone, so it keeps n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,9 +13,7 @@ from typing import Any
 
 from redolake.apply.history_cut import HistoryCut
 from redolake.apply.lake_tables import read_log
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, owner, silent
-from redolake.context.spark import spark_when_needed
+from redolake.context import Run, now, owner, step
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
@@ -49,17 +47,9 @@ class ShorterHistory:
         return one_line(f"{self.table}: {what} SCN {self.begins_at}; {end}")
 
 
+@step
 def prune_histories(
-    pipeline: Pipeline,
-    tables: Sequence[str] | None = None,
-    *,
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    shown: Mapping[str, Sequence[Any]] | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
+    run: Run, tables: Sequence[str] | None = None, *, shown: Mapping[str, Sequence[Any]] | None = None
 ) -> tuple[ShorterHistory, ...]:
     """Return what is older, or was. `shown` is what a person approved, by table: the time, the SCN and the number of rows; then
     that is removed and nothing else.
@@ -69,42 +59,36 @@ def prune_histories(
     from redolake.apply.epochs import damage_in
     from redolake.job.history_prune import older_history, shorten_history
 
-    kept = pipeline.keep.history
+    kept = run.pipeline.keep.history
     if kept is None:
         raise ConfigurationError([Finding("keep.history", "is not set, so histories are kept for ever", "set it, e.g. `365d`")])
-    with Run(pipeline) as context:
-        chosen = [(table, context.pipeline.history_target(table)) for table in named_tables(context, tables)]
-        lacking = [str(table) for table, path in chosen if path is None]
-        if lacking and tables:
-            raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
-        begun = {t: path for t, path in chosen if path is not None and read_log(path, damage_in(t, path)) is not None}
-        paths = {table: (path, context.pipeline.target(table)) for table, path in begun.items()}
-        if shown is not None:
-            paths = {table: path for table, path in paths.items() if str(table) in shown}
-    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": by or owner(), "reason": reason.strip()}
-    with (
-        spark_when_needed(pipeline, spark, opens) as opened,
-        Run(pipeline) as context,
-        apply_lease_renewed(context) if execute else nullcontext() as writer,
-    ):
+    chosen = [(table, run.pipeline.history_target(table)) for table in named_tables(run, tables)]
+    lacking = [str(table) for table, path in chosen if path is None]
+    if lacking and tables:
+        raise ConfigurationError([Finding(", ".join(lacking), "has no history", "leave it out")])
+    begun = {t: path for t, path in chosen if path is not None and read_log(path, damage_in(t, path)) is not None}
+    paths = {table: (path, run.pipeline.target(table)) for table, path in begun.items()}
+    if shown is not None:
+        paths = {table: path for table, path in paths.items() if str(table) in shown}
+    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.by or owner(), "reason": run.reason.strip()}
+    with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():
-            session = opened.session()
+            session = run.spark.session()
             if shown is not None:
                 limit = datetime.fromisoformat(shown[str(table)][0])
                 check_shown(table, older_history(session, path, limit), shown[str(table)])
             if writer is None:
                 cut = older_history(session, path, limit)
             else:
-                cut = shorten_history(session, path, target, limit, pipeline.name, table, writer.check, says=says)
+                cut = shorten_history(session, path, target, limit, run.name, table, writer.check, says=says)
             one = ShorterHistory(str(table))
             if cut is not None:
-                one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, execute, limit.isoformat())
-                if execute:
-                    context.ledger.record_decision(
-                        "pruned history", {"table": str(table), "start_scn": cut.scn, **says}, says["by"]
-                    )
+                one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, run.execute, limit.isoformat())
+                if run.execute:
+                    what = {"table": str(table), "start_scn": cut.scn, **says}
+                    run.ledger.record_decision("pruned history", what, says["by"])
             found.append(one)
-            report(str(one))
+            run.report(str(one))
     return tuple(found)
 
 

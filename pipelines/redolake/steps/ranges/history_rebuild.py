@@ -11,14 +11,11 @@ continue it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from redolake.apply.lake_tables import read_log
-from redolake.config import Pipeline
-from redolake.context import Report, Run, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import Run, step
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.ledger import TableEntry
 from redolake.reconcile.contents import Contents
@@ -79,26 +76,25 @@ class HistoryRebuild:
 class Rebuild:
     """One run. `at` is how far the copy is."""
 
+    run: Run
     table: TableId
-    spark: Spark
-    report: Report
     base: Contents
     there: Aim
     at: int
     batches: int = 0
     last: BatchSpec | None = None
 
-    def begin(self, context: Run) -> None:
+    def begin(self) -> None:
         from redolake.job.as_of import make_copy
 
-        version = self.there.version(context, self.table, self.base)
-        make_copy(self.spark.session(), version, {"pipeline": context.name, "copy": True})
+        version = self.there.version(self.run, self.table, self.base)
+        make_copy(self.run.spark.session(), version, {"pipeline": self.run.name, "copy": True})
 
-    def bring_to(self, context: Run, scn: int) -> None:
+    def bring_to(self, scn: int) -> None:
         """Apply what landed up to the SCN, in batches of no more rows than others have."""
-        manifests = context.landing.windows.after()
-        for end in ends_of(manifests, self.at, scn, context.pipeline.batch.max_rows):
-            self.bring_on(self.plan(context, end, manifests), end)
+        manifests = self.run.landing.windows.after()
+        for end in ends_of(manifests, self.at, scn, self.run.pipeline.batch.max_rows):
+            self.bring_on(self.plan(self.run, end, manifests), end)
 
     def apply_logs(self, logs: PlannedLogs) -> None:
         """Mine the range, and apply it. Raises ConfigurationError for a transaction whose beginning is older than the range."""
@@ -115,58 +111,45 @@ class Rebuild:
     def bring_on(self, spec: BatchSpec, end: int, whence: str = "") -> None:
         from redolake.job.as_of import bring_on
 
-        self.report(f"{self.table}: changes up to SCN {end}{whence}")
-        bring_on(self.spark.session(), spec, self.report)
+        self.run.report(f"{self.table}: changes up to SCN {end}{whence}")
+        bring_on(self.run.spark.session(), spec, self.run.report)
         self.batches, self.last, self.at = self.batches + 1, spec, end
 
 
-def rebuild_history(
-    pipeline: Pipeline,
-    table_name: str,
-    start: str,
-    *,
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    from_logs: LogsToRead | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> HistoryRebuild:
+@step
+def rebuild_history(context: Run, table_name: str, start: str, *, from_logs: LogsToRead | None = None) -> HistoryRebuild:
     """Show what rebuilding a table's history from a moment on (values/moment.py) takes, or do it. `first` is the table's last
     load. With `from_logs`, redo that has not landed any more is mined again. Raises NotReadableAsOf where the table was not, or
     is not, known then, or where redo since then is missing, and RedoLost where logs of it are.
 
     A killed run has changed nothing, or everything; what it has left in the lake is removed later."""
-    with Run(pipeline) as context:
-        reconcile_ledger(context)
-        table = table_with_history(context, table_name)
-        (entry,) = with_contents(context, [table])
-        at, base = base_of(context, entry, start)
-        manifests = context.landing.windows.after()
-        end = int(entry.position.scn)
-        check_line(entry, base)
-        logs = None if from_logs is None else logs_to_mine(context, table, at, ChainPosition(base.resetlogs_id, end), from_logs)
-        landed_from = at if logs is None else int(logs.scns.end) - 1
-        name, there = new_read(context, "history")
-        ends = ends_of(manifests, landed_from, end, context.pipeline.batch.max_rows)
-        read = [m for m in manifests if m.end > landed_from + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
-        if not ends and logs is None:
-            raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
-        if ends:
-            last = ChainPosition(base.resetlogs_id, end)
-            bases = {table: replace(base, complete_to=landed_from)}
-            replay(context, bases, last, manifests, there)  # raises what is against it
-        batches = len(ends) + (logs is not None)
-        found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
-        found = replace(found, mined=() if logs is None else logs.lines)
-        if not execute:
-            return found
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            made = run_rebuild(pipeline, Rebuild(table, opened, report, base, there, at), name, found, logs)
-        what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": reason}
-        context.ledger.record_decision("rebuilt history", what, by)
-        return made
+    reconcile_ledger(context)
+    table = table_with_history(context, table_name)
+    (entry,) = with_contents(context, [table])
+    at, base = base_of(context, entry, start)
+    manifests = context.landing.windows.after()
+    end = int(entry.position.scn)
+    check_line(entry, base)
+    logs = None if from_logs is None else logs_to_mine(context, table, at, ChainPosition(base.resetlogs_id, end), from_logs)
+    landed_from = at if logs is None else int(logs.scns.end) - 1
+    name, there = new_read(context, "history")
+    ends = ends_of(manifests, landed_from, end, context.pipeline.batch.max_rows)
+    read = [m for m in manifests if m.end > landed_from + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
+    if not ends and logs is None:
+        raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
+    if ends:
+        last = ChainPosition(base.resetlogs_id, end)
+        bases = {table: replace(base, complete_to=landed_from)}
+        replay(context, bases, last, manifests, there)  # raises what is against it
+    batches = len(ends) + (logs is not None)
+    found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
+    found = replace(found, mined=() if logs is None else logs.lines)
+    if not context.execute:
+        return found
+    made = run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
+    what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": context.reason}
+    context.ledger.record_decision("rebuilt history", what, context.by)
+    return made
 
 
 def logs_to_mine(context: Run, table: TableId, after: int, end: ChainPosition, given: LogsToRead) -> PlannedLogs | None:
@@ -179,23 +162,20 @@ def logs_to_mine(context: Run, table: TableId, after: int, end: ChainPosition, g
     ends = (end_of(name) for name in chain_names(context))
     known = [at.scn for at in ends if at.resetlogs_id == end.resetlogs_id and landed <= at.scn <= end.scn]
     scns = ScnRange(Scn(after + 1), Scn(min(known, default=end.scn + 1)))
-    return plan_logs(context, scns, [table], given, silent)
+    return plan_logs(context, scns, [table], given)
 
 
-def run_rebuild(
-    pipeline: Pipeline, work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None
-) -> HistoryRebuild:
+def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLogs | None) -> HistoryRebuild:
     from redolake.apply.owner import damage_of
     from redolake.job.history_rebuild import goes_back_to, join_history, says_the_same
 
-    table = work.table
-    with Run(pipeline) as context:
-        place, target, path = lake_place(context), context.pipeline.target(table), context.pipeline.history_target(table)
-        app, options = app_id(context, table, work.base.resetlogs_id), context.pipeline.target_options(table)
+    run, table = work.run, work.table
+    place, target, path = lake_place(run), run.pipeline.target(table), run.pipeline.history_target(table)
+    app, options = app_id(run, table, work.base.resetlogs_id), run.pipeline.target_options(table)
     assert path is not None
-    began = goes_back_to(work.spark.session(), path, app)
+    began = goes_back_to(run.spark.session(), path, app)
     goes_back = began is not None and began <= found.from_scn
-    if goes_back and says_the_same(work.spark.session(), path, target, app, options, found.to_scn):
+    if goes_back and says_the_same(run.spark.session(), path, target, app, options, found.to_scn):
         raise Terminal(
             f"its history goes back to SCN {began} already, and says the same as the table",
             cure="choose a lower SCN, or leave it as it is",
@@ -203,21 +183,22 @@ def run_rebuild(
         )
     log = read_log(target, damage_of(app))
     load = "" if log is None else log.load(app)
-    remove_left(pipeline, place)
+    remove_left(run.pipeline, place)
     try:
-        with Run(pipeline) as context:
-            work.begin(context)
-            if logs is not None:
-                work.apply_logs(logs)
-            work.bring_to(context, found.to_scn)
-        with Run(pipeline) as context, apply_lease_renewed(context) as writer:
-            reconcile_ledger(context)
-            (now_there,) = with_contents(context, [table])
-            work.bring_to(context, int(now_there.position.scn))
+        work.begin()
+        if logs is not None:
+            work.apply_logs(logs)
+        work.bring_to(found.to_scn)
+        with apply_lease_renewed(run) as writer:
+            run.begin_turn()
+            run.look_again()
+            reconcile_ledger(run)
+            (now_there,) = with_contents(run, [table])
+            work.bring_to(int(now_there.position.scn))
             assert work.last is not None
-            made = join_history(work.spark.session(), work.last, target, path, load, work.report, writer.check)
+            made = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
     finally:
-        remove_read(pipeline, place, name)
+        remove_read(run.pipeline, place, name)
     return replace(found, to_scn=work.at, began_at=began, done=True, epochs=made.epochs, changes=made.changes)
 
 

@@ -7,13 +7,11 @@ later state, a deleted row stays deleted, and a DDL since then needs nothing spe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, owner, silent
+from redolake.context import Run, owner, step
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -22,7 +20,6 @@ from redolake.reconcile.mined_names import mined_names
 from redolake.reconcile.settling import settles_at
 from redolake.reconcile.table_versions import history, known_versions, object_ids, owners_of_unknown, table_task
 from redolake.schema import version_as_of
-from redolake.source import ConnectParams
 from redolake.steps.proof.repair import ReadAgain, read_again
 from redolake.steps.ranges.logs import LogsToRead, find_committed, mine_logs, plan_logs
 from redolake.steps.ranges.range_ends import RangeEnd, database_clock, find_range_ends
@@ -79,51 +76,39 @@ class LiveBackfill:
         return plain_lines(lines)
 
 
+@step
 def backfill_live(
-    pipeline: Pipeline,
-    start: str | int,
-    end: str | int,
-    tables: Sequence[str] | None = None,
-    *,
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    from_logs: LogsToRead | None = None,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
+    run: Run, start: str | int, end: str | int, tables: Sequence[str] | None = None, *, from_logs: LogsToRead | None = None
 ) -> LiveBackfill:
     """Show which rows of the live tables a range has touched, or read them again. `start` and `end` are moments
     (values/moment.py). A repeat, and one after a kill, reads them once more, which changes nothing further.
 
     Raises ConfigurationError where the range is not there, RedoLost where logs of it are missing.
     """
-    if execute:
-        check_reason("a backfill into live tables", reason)
-    with Run(pipeline, source, spark, report, opens=opens) as context:
-        reconcile_ledger(context)
-        chosen = named_tables(context, tables)
-        manifests = context.landing.windows.after()
-        first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
-        scns = range_of(first.scn, last.scn)
-        found = LiveBackfill(context.name, first, last)
-        beside_it = context
-        if from_logs is not None:
-            planned = plan_logs(context, scns, chosen, from_logs, report)
-            if not execute:
-                return replace(found, logs_plan=planned.lines)
-            beside_it = mine_logs(planned)
-        one = check_tables(old_range(beside_it, scns, chosen))
-        refuse(list(missing_files(beside_it, one.windows)))
-        rows = read_rows(context, one, report)
-        asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=by or owner(), reason=reason.strip())
-        found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
-        if not execute:
-            return found
-        done = tuple(fill_table(context, table, rows) for table in found.tables)
-        reconcile_ledger(context)
-        return replace(found, tables=done, executed=True)
+    if run.execute:
+        check_reason("a backfill into live tables", run.reason)
+    reconcile_ledger(run)
+    chosen = named_tables(run, tables)
+    manifests = run.landing.windows.after()
+    first, last = find_range_ends(run, manifests, start, end, database_clock(run))
+    scns = range_of(first.scn, last.scn)
+    found = LiveBackfill(run.name, first, last)
+    beside_it = run
+    if from_logs is not None:
+        planned = plan_logs(run, scns, chosen, from_logs)
+        if not run.execute:
+            return replace(found, logs_plan=planned.lines)
+        beside_it = mine_logs(planned)
+    one = check_tables(old_range(beside_it, scns, chosen))
+    refuse(list(missing_files(beside_it, one.windows)))
+    rows = read_rows(run, one)
+    asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=run.by or owner(), reason=run.reason.strip())
+    found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
+    if not run.execute:
+        return found
+    done = tuple(fill_table(run, table, rows) for table in found.tables)
+    reconcile_ledger(run)
+    return replace(found, tables=done, executed=True)
 
 
 def planned_tables(one: OldRange, rows: TouchedRows, asked: ReadAgain) -> tuple[ReadAgain, ...]:
@@ -155,7 +140,7 @@ def fill_table(run: Run, one: ReadAgain, touched: TouchedRows) -> ReadAgain:
         return replace(one, why_not=f"{error.code}: {error.what}: {error.cure}")
 
 
-def read_rows(context: Run, one: OldRange, report: Report) -> TouchedRows:
+def read_rows(context: Run, one: OldRange) -> TouchedRows:
     """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
     has the chain of the pipeline, also where the range was mined beside it."""
     why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
@@ -167,7 +152,7 @@ def read_rows(context: Run, one: OldRange, report: Report) -> TouchedRows:
             tables[past.table] = found
     touched = TouchedRows(tables, object_ids(context, {}))
     for number, window in enumerate(one.windows):
-        report(Progress("", "reading the keys of windows", number, len(one.windows)))
+        context.report(Progress("", "reading the keys of windows", number, len(one.windows)))
         read_window(one.context, one.context.landing, window, touched, scns=one.scns)
     committed = find_committed(one.context, one.windows, one.scns)
     sought = {found.name for found in committed if found.begun is None or found.begun < one.scns.start}

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from redolake.context import Report, Run, open_pipeline_source
+from redolake.context import Run, open_pipeline_source
 from redolake.errors import ConfigurationError, Finding
 from redolake.reconcile.ledger import last_batch
 from redolake.reconcile.table_versions import object_ids
@@ -64,7 +64,6 @@ def plan_logs(
     scns: ScnRange,
     tables: Sequence[TableId],
     given: LogsToRead,
-    report: Report,
     until: int | None = None,
 ) -> PlannedLogs:
     """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
@@ -74,7 +73,7 @@ def plan_logs(
     with open_pipeline_source(context.pipeline, given.source) as oracle:
         read_same_container(context, oracle)
         nowhere = Position(0, 0, Scn(0))
-        task = RangeToMine(context, given.source, context.landing, nowhere, nowhere, tuple(tables), offered, report)
+        task = RangeToMine(context, given.source, context.landing, nowhere, nowhere, tuple(tables), offered)
         facts = task.facts(oracle)
     start, end = (in_incarnation(int(scn), facts) for scn in (scns.start, Scn(scns.end - 1)))
     if start is None or end is None:

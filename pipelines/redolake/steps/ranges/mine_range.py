@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from redolake.config import Pipeline
-from redolake.context import Report, Run, held_lease, open_pipeline_source
+from redolake.context import Run, held_lease, open_pipeline_source
 from redolake.errors import InvariantBroken, RedoLost, Transient, report_with
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -44,7 +44,6 @@ class RangeToMine:
     end: Position
     tables: tuple[TableId, ...]
     offered: tuple[str, ...]
-    report: Report
 
     @property
     def position(self) -> Position:
@@ -120,11 +119,11 @@ def mine_some(task: RangeToMine) -> bool:
         for window, records in mined_side_by_side(task, made):
             publish(task, window, records)
             landed += 1
-            task.report(f"mined SCN {window.window.scns}: window {landed} of {len(made)}")
+            task.context.report(f"mined SCN {window.window.scns}: window {landed} of {len(made)}")
     except Transient as error:
         if not landed:
             raise
-        task.report(f"{error.what}: going on after {landed} window(s)")
+        task.context.report(f"{error.what}: going on after {landed} window(s)")
     return True
 
 
@@ -184,7 +183,7 @@ def mined_side_by_side(task: RangeToMine, made: Sequence[WindowPlan]) -> Iterato
 def each_result(task: RangeToMine, futures: Sequence[Future[SliceRecord]]) -> Iterator[SliceRecord]:
     for done, future in enumerate(futures, 1):
         yield future.result()
-        task.report(Progress("", "mining slices", done, len(futures)))
+        task.context.report(Progress("", "mining slices", done, len(futures)))
 
 
 def publish(task: RangeToMine, made: WindowPlan, records: Sequence[SliceRecord]) -> None:

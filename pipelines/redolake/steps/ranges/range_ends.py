@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, assert_never
 
-from redolake.context import Run, now, open_pipeline_source
+from redolake.context import Run, now
 from redolake.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable, one_line
 from redolake.records.windows import WindowManifest
-from redolake.source import ConnectParams, ScnAtTime, read_scn_at
+from redolake.source import ScnAtTime, read_scn_at
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.shown_facts import host_clock_ahead
 from redolake.values.moment import FORMS, AtEdge, AtScn, AtTime, AtWindow, Moment, parse_moment
@@ -118,12 +118,12 @@ def disagrees(scn: int, at: datetime, manifests: Sequence[WindowManifest], times
     return not before <= scn <= after
 
 
-def database_clock(context: Run, source: ConnectParams | None) -> Clock:
+def database_clock(run: Run) -> Clock:
     """Return a function that asks the database for the SCN of a time; it returns a text that says why it was not answered."""
 
     def ask(at: datetime) -> ScnAtTime | str:
         try:
-            with open_pipeline_source(context.pipeline, source) as oracle:
+            with run.connect() as oracle:
                 found = read_scn_at(oracle, min(at.astimezone(UTC), now() - SECOND), host_clock_ahead(oracle))
         except (SourceUnavailable, SourceBusy, SourceRefused, ConfigurationError) as error:
             return f"the database could not be asked: {error.what}"

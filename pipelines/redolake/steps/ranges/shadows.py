@@ -10,10 +10,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, read_result, read_spec, silent
+from redolake.context import Run, read_result, read_spec, step
 from redolake.errors import ConfigurationError, Finding, Terminal, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -26,7 +25,6 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.records.codec import decode
 from redolake.records.windows import DdlRow, WindowManifest
-from redolake.source import ConnectParams
 from redolake.steps.ranges.dry_run import BackfillPlan, plan_of, seconds_for
 from redolake.steps.ranges.logs import (
     LogsToRead,
@@ -102,17 +100,16 @@ class BackfillOutcome:
     recorded: RecordedBackfill | None = None
 
 
+@step
 @crash.writer
 def prepare_backfill(
-    pipeline: Pipeline,
+    context: Run,
     start: str | int,
     end: str | int,
     tables: Sequence[str] | None = None,
     dry_run: bool = True,
     schema: ShadowSchema = "historic",
     from_logs: LogsToRead | None = None,
-    report: Report = silent,
-    source: ConnectParams | None = None,
     target: BackfillTarget = "shadow",
     folder: str = "",
 ) -> PreparedBackfill:
@@ -130,43 +127,40 @@ def prepare_backfill(
     """
     refuse_unused(target, schema=schema, folder=folder, from_logs=from_logs is not None)
     if folder:
-        check_folder_to_write(pipeline, "--folder", folder)
-    with Run(pipeline) as context:
-        if folder:  # now with the tables that patterns have matched
-            check_folder_to_write(context.pipeline, "--folder", folder)
-        chosen = named_tables(context, tables)
-        reconcile_ledger(context)
-        first, last = find_range_ends(context, context.landing.windows.after(), start, end, database_clock(context, source))
-        scns = range_of(first.scn, last.scn)
-        if from_logs is not None:
-            described = {table: scn for table in chosen if (scn := later_description(context, table, scns)) is not None}
-            planned = plan_logs(context, scns, chosen, from_logs, report, max(described.values(), default=None))
-            if dry_run:
-                lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
-                return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
-        chain, context = context, context if from_logs is None else mine_logs(planned)
-        one = check_tables(from_the_start(found := old_range(context, scns, chosen)))
-        spec, read = plan_range(one)
-        if from_logs is not None:
-            refuse(list(objections_to_logs(context, spec, one.windows, scns)))
-        elif one is not found:
-            refuse(list(cut_transactions(context, spec, read, scns)))
-        refuse(list(rows_without_transaction(chain, context, spec, one.windows, scns)))
-        if target != "shadow":
-            refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
-        if schema == "current":
-            spec = reshape(one, spec)
-        kind = "-current" if schema == "current" else "-changes" if target == "changes" else ""
-        name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
-        into = folder.rstrip("/") or shadow_folder(context.pipeline)
-        there = replace(AIMS[target], folder=f"{into}/{scns.start}-{scns.end}{kind}", batch=layout.backfill_folder(name))
-        spec = there.aim(context, spec, scns)
-        details = plan_of(spec, one.windows, first, last, scns)
-        took = seconds_for(details.rows, [batch.result or {} for batch in context.ledger.batches("applied", LAST_BATCHES)])
-        details = replace(details, seconds=took)
-        columns = ("the shadows get the columns of today",) if schema == "current" else ()
-        batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
-        return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)
+        check_folder_to_write(context.pipeline, "--folder", folder)
+    chosen = named_tables(context, tables)
+    reconcile_ledger(context)
+    first, last = find_range_ends(context, context.landing.windows.after(), start, end, database_clock(context))
+    scns = range_of(first.scn, last.scn)
+    if from_logs is not None:
+        described = {table: scn for table in chosen if (scn := later_description(context, table, scns)) is not None}
+        planned = plan_logs(context, scns, chosen, from_logs, max(described.values(), default=None))
+        if dry_run:
+            lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
+            return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
+    chain, context = context, context if from_logs is None else mine_logs(planned)
+    one = check_tables(from_the_start(found := old_range(context, scns, chosen)))
+    spec, read = plan_range(one)
+    if from_logs is not None:
+        refuse(list(objections_to_logs(context, spec, one.windows, scns)))
+    elif one is not found:
+        refuse(list(cut_transactions(context, spec, read, scns)))
+    refuse(list(rows_without_transaction(chain, context, spec, one.windows, scns)))
+    if target != "shadow":
+        refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
+    if schema == "current":
+        spec = reshape(one, spec)
+    kind = "-current" if schema == "current" else "-changes" if target == "changes" else ""
+    name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
+    into = folder.rstrip("/") or shadow_folder(context.pipeline)
+    there = replace(AIMS[target], folder=f"{into}/{scns.start}-{scns.end}{kind}", batch=layout.backfill_folder(name))
+    spec = there.aim(context, spec, scns)
+    details = plan_of(spec, one.windows, first, last, scns)
+    took = seconds_for(details.rows, [batch.result or {} for batch in context.ledger.batches("applied", LAST_BATCHES)])
+    details = replace(details, seconds=took)
+    columns = ("the shadows get the columns of today",) if schema == "current" else ()
+    batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
+    return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)
 
 
 def plan_range(one: OldRange) -> tuple[BatchSpec, list[WindowManifest]]:
@@ -298,32 +292,32 @@ def reshape(one: OldRange, spec: BatchSpec) -> BatchSpec:
 # --- After the job ----------------------------------------------------------------------------------------------------
 
 
-def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
+@step
+def record_backfill(context: Run, batch: str) -> RecordedBackfill:
     """Return the job's changes to the shadows, 0 for those that were complete already. The ledger does not contain shadows."""
-    with Run(pipeline) as context:
-        spec = read_spec(context, batch)
-        assert isinstance(spec, BatchSpec)
-        result = decode(BatchResult, read_result(context, spec), spec.manifest)
-        targets = {task.table: task.destination.target for task in spec.tables}
-        for done in result.tables:
-            if done.state == "held":
-                error = done.error or {}
-                if spec.changes is not None:
-                    raise Terminal(
-                        f"none of its changes is written: {error.get('code')}: {error.get('what')}",
-                        cure="remove the cause, choose a range without that change, or leave the table out, and run the "
-                        "backfill again; other tables' changes stay",
-                        table=done.table,
-                    )
+    spec = read_spec(context, batch)
+    assert isinstance(spec, BatchSpec)
+    result = decode(BatchResult, read_result(context, spec), spec.manifest)
+    targets = {task.table: task.destination.target for task in spec.tables}
+    for done in result.tables:
+        if done.state == "held":
+            error = done.error or {}
+            if spec.changes is not None:
                 raise Terminal(
-                    f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
-                    cure="remove the cause, delete the shadow, and run the backfill again; other shadows stay. "
-                    "An UPDATE of a row older than the range needs supplemental logging of ALL columns; with "
-                    "`large_objects: redo` it is not possible: the redo has no value of an object that did not change",
+                    f"none of its changes is written: {error.get('code')}: {error.get('what')}",
+                    cure="remove the cause, choose a range without that change, or leave the table out, and run the "
+                    "backfill again; other tables' changes stay",
                     table=done.table,
-                    shadow=targets[done.table],
                 )
-        return RecordedBackfill(result.end, tuple(shadow_of(done, targets[done.table]) for done in result.tables))
+            raise Terminal(
+                f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
+                cure="remove the cause, delete the shadow, and run the backfill again; other shadows stay. "
+                "An UPDATE of a row older than the range needs supplemental logging of ALL columns; with "
+                "`large_objects: redo` it is not possible: the redo has no value of an object that did not change",
+                table=done.table,
+                shadow=targets[done.table],
+            )
+    return RecordedBackfill(result.end, tuple(shadow_of(done, targets[done.table]) for done in result.tables))
 
 
 def shadow_of(done: TableResult, target: str) -> ShadowTable:
@@ -331,25 +325,22 @@ def shadow_of(done: TableResult, target: str) -> ShadowTable:
     return ShadowTable(str(done.table), target, done.unknown, *apart, **done.counts)
 
 
+@step
 def run_backfill(
-    pipeline: Pipeline,
+    run: Run,
     start: str | int,
     end: str | int,
     tables: Sequence[str] | None = None,
     *,
-    execute: bool = False,
     schema: ShadowSchema = "historic",
     from_logs: LogsToRead | None = None,
     target: BackfillTarget = "shadow",
     folder: str = "",
-    spark: Any = None,
-    report: Report = silent,
-    source: ConnectParams | None = None,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report, source, target, folder)
-    report(prepared.plan)
+    prepared = prepare_backfill(run, start, end, tables, not run.execute, schema, from_logs, target, folder)
+    run.report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)
-    run_spark_job(Run(pipeline, spark=spark, report=report), prepared.batch)
-    return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))
+    run_spark_job(run, prepared.batch)
+    return BackfillOutcome(prepared, record_backfill(run, prepared.batch))

@@ -7,15 +7,12 @@ the position as it is. No reader sees a mixture, and no row gets older.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 from redolake.apply.table_log import VersionToRead
-from redolake.config import Pipeline
-from redolake.context import Report, Run, owner, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import Run, owner, step
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -79,43 +76,32 @@ class Copies:
         return plain_lines((head, *rows, *after))
 
 
-def copy_tables(
-    pipeline: Pipeline,
-    start: str | int,
-    end: str | int,
-    tables: Sequence[str] | None = None,
-    *,
-    execute: bool = False,
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> Copies:
+@step
+def copy_tables(context: Run, start: str | int, end: str | int, tables: Sequence[str] | None = None) -> Copies:
     """Make whole copies of tables as of the last SCN before `end`, from their versions at `start` and the landed changes since.
 
     A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
     """
-    with Run(pipeline) as context:
-        chosen = named_tables(context, tables)
-        reconcile_ledger(context)
-        manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
-        moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))
-        first, last = (position_of(context, moment, manifests, entries) for moment in moments)
-        if first > last:
-            raise ConfigurationError([Finding("range", f"SCN {first.scn} is after SCN {last.scn}", "choose an earlier start")])
-        bases = bases_at(context, entries, first, last)
-        name = f"{first.scn}-{last.scn + 1}-copy"
-        there = copies_named(context, name)
-        versions = [there.version(context, table, base) for table, base in bases.items()]
-        spec = fold_spec(context, bases, last, manifests, there)
-        made = tuple(CopiedTable(str(v.table), str(v.copy), v.version, v.complete_to, last.scn) for v in versions)
-        found = Copies(name, 0 if spec is None else len(spec.redo.windows), made)
-        if not execute:
-            return found
-        with spark_when_needed(pipeline, spark, opens) as opened:
-            make_copies(context, versions, opened, report)
-            fold(context, spec, there, opened, report)
-            wrong = wrong_in_copies(versions, last.scn, opened)
-        return replace(found, tables=with_wrong_keys(found.tables, wrong), executed=True)
+    chosen = named_tables(context, tables)
+    reconcile_ledger(context)
+    manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
+    moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))
+    first, last = (position_of(context, moment, manifests, entries) for moment in moments)
+    if first > last:
+        raise ConfigurationError([Finding("range", f"SCN {first.scn} is after SCN {last.scn}", "choose an earlier start")])
+    bases = bases_at(context, entries, first, last)
+    name = f"{first.scn}-{last.scn + 1}-copy"
+    there = copies_named(context, name)
+    versions = [there.version(context, table, base) for table, base in bases.items()]
+    spec = fold_spec(context, bases, last, manifests, there)
+    made = tuple(CopiedTable(str(v.table), str(v.copy), v.version, v.complete_to, last.scn) for v in versions)
+    found = Copies(name, 0 if spec is None else len(spec.redo.windows), made)
+    if not context.execute:
+        return found
+    make_copies(context, versions)
+    fold(context, spec, there)
+    wrong = wrong_in_copies(context, versions, last.scn)
+    return replace(found, tables=with_wrong_keys(found.tables, wrong), executed=True)
 
 
 def copies_named(context: Run, name: str) -> Aim:
@@ -123,22 +109,22 @@ def copies_named(context: Run, name: str) -> Aim:
     return replace(new_read(context, "copy")[1], folder=f"{shadow_folder(context.pipeline)}/{name}")
 
 
-def make_copies(context: Run, versions: Sequence[VersionToRead], spark: Spark, report: Report) -> None:
+def make_copies(context: Run, versions: Sequence[VersionToRead]) -> None:
     from redolake.job.as_of import make_copy
 
     for one in versions:
-        report(f"copying version {one.version} of {one.table}")
+        context.report(f"copying version {one.version} of {one.table}")
         says = {"pipeline": context.name, "table": str(one.table), "copy": True}
-        make_copy(spark.session(), one, says, is_whole=True)
+        make_copy(context.spark.session(), one, says, is_whole=True)
 
 
-def wrong_in_copies(versions: Sequence[VersionToRead], scn: int, spark: Spark) -> Mapping[TableId, tuple[str, ...]]:
+def wrong_in_copies(context: Run, versions: Sequence[VersionToRead], scn: int) -> Mapping[TableId, tuple[str, ...]]:
     """Return the keys whose rows are known to be wrong in the copies, by the list that each of them has."""
     from redolake.job.as_of import wrong_keys_in
     from redolake.job.lake import has_log
 
     listed = [one for one in versions if one.copied_quarantine and has_log(one.copied_quarantine)]
-    return wrong_keys_in(spark.session(), listed, scn) if listed else {}
+    return wrong_keys_in(context.spark.session(), listed, scn) if listed else {}
 
 
 def fold_spec(
@@ -154,13 +140,13 @@ def fold_spec(
 
 
 @crash.writer
-def fold(context: Run, spec: BatchSpec | None, there: Aim, spark: Spark, report: Report) -> None:
+def fold(context: Run, spec: BatchSpec | None, there: Aim) -> None:
     from redolake.job.swap import fold_into_copies
 
     if spec is None:
         return
     try:
-        fold_into_copies(spark.session(), spec, report)
+        fold_into_copies(context.spark.session(), spec, context.report)
     finally:
         context.landing.files.remove(there.batch)
 
@@ -202,34 +188,20 @@ class SwappedTable:
         return plain_lines(lines)
 
 
-def swap_table(
-    pipeline: Pipeline,
-    table_name: str,
-    copy: str | None = None,
-    *,
-    execute: bool = False,
-    reason: str = "",
-    by: str = "",
-    spark: Any = None,
-    report: Report = silent,
-    opens: Callable[[], Any] | None = None,
-) -> SwappedTable:
+@step
+def swap_table(context: Run, table_name: str, copy: str | None = None) -> SwappedTable:
     """Show what a swap takes, or put a whole copy in the place of its table; without `copy` the one that the last swap has
     kept.
 
     The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where there is no such copy, NotReadableAsOf
     where the changes since it are not landed any more.
     """
-    if execute:
-        check_reason("a swap", reason)
+    if context.execute:
+        check_reason("a swap", context.reason)
     if copy is not None and not COPY.fullmatch(copy):
         what = f"{copy} is not the name of a whole copy, such as 2000000-2000400-copy"
         raise ConfigurationError([Finding("--copy", what, "name one that a backfill to `copy` has printed")])
-    with (
-        Run(pipeline) as context,
-        spark_when_needed(pipeline, spark, opens) as opened,
-        apply_lease_renewed(context) if execute else nullcontext() as writer,
-    ):
+    with apply_lease_renewed(context) if context.execute else nullcontext() as writer:
         reconcile_ledger(context)
         table = named_table(context, table_name)
         entry = entry_with_contents(context, table)
@@ -244,10 +216,11 @@ def swap_table(
         found = SwappedTable(str(table), name, base.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found
-        report(f"{table}: bringing its copy to SCN {at.scn}")
-        fold(context, spec, there, opened, report)
-        copied, named = replace(base, complete_to=at.scn), replace(found, by=by or owner(), reason=reason.strip())
-        return swap(context, there.version(context, table, copied), copied, named, writer, opened, report)
+        context.report(f"{table}: bringing its copy to SCN {at.scn}")
+        fold(context, spec, there)
+        copied = replace(base, complete_to=at.scn)
+        named = replace(found, by=context.by or owner(), reason=context.reason.strip())
+        return swap(context, there.version(context, table, copied), copied, named, writer)
 
 
 def last_kept(context: Run, table: TableId) -> str:
@@ -291,31 +264,29 @@ def swap(
     base: Contents,
     found: SwappedTable,
     writer: LeaseRenewer,
-    spark: Spark,
-    report: Report,
 ) -> SwappedTable:
     """Keep what the table has, and put the copy's rows in its place."""
     from redolake.job.swap import find_swap, keep_newest, swap_rows
 
     table, name = copy.table, f"{found.applied_scn}-{writer.token}-{REPLACED}"
-    lists = read_lists(context, spark, copy)
+    lists = read_lists(context, copy)
     done = find_swap(copy.path, copy.app_id, found.copy, found.applied_scn)
     if done is not None:  # an earlier run was killed after it
         return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.copy))
-    report(f"{table}: keeping its rows as {name}")
+    context.report(f"{table}: keeping its rows as {name}")
     metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
     kept = copies_named(context, name).version(context, table, base)
-    keep_newest(spark.session(), kept, {**metadata, "copy": True})
+    keep_newest(context.spark.session(), kept, {**metadata, "copy": True})
     made = record_approval(
         context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.copy}", reason=found.reason,
         choice="all rows",
     )  # fmt: skip
-    report(f"{table}: swapping")
+    context.report(f"{table}: swapping")
     says = {**metadata, "repair": made.name, "swap": found.copy, "kept": name, "scn": found.applied_scn}
     lake = lake_place(context)
-    version = swap_rows(spark.session(), copy, writer.token, says, writer.check, lake, origin(context))
+    version = swap_rows(context.spark.session(), copy, writer.token, says, writer.check, lake, origin(context))
     return with_list(replace(found, kept=name, delta_version=version), lists)
 
 
@@ -336,7 +307,6 @@ class SwappedLists:
     """The wrong keys of the live table, and those of the copy, both AS OF the SCN to which both are complete."""
 
     context: Run
-    spark: Spark
     copy: VersionToRead
     live: Mapping[str, Wrong]
     copied: Mapping[str, Wrong]
@@ -356,23 +326,23 @@ class SwappedLists:
                 scn=self.copy.complete_to,
             )
         if worse:
-            list_again(self.spark.session(), self.copy, worse)
+            list_again(self.context.spark.session(), self.copy, worse)
 
     def take_off(self, delta_version: int, by: str, why: str) -> int:
         """Take off the list what is right in the copy. Return how many keys are wrong now."""
         from redolake.job.quarantine import record_decision
 
-        one, better = self.copy, sorted(self.live.keys() - self.copied.keys())
+        one, better, spark = self.copy, sorted(self.live.keys() - self.copied.keys()), self.context.spark
         if better:
             record_decision(
-                self.spark.session(), str(one.quarantine), one.path, one.app_id, "retried", better, one.complete_to, by=by,
+                spark.session(), str(one.quarantine), one.path, one.app_id, "retried", better, one.complete_to, by=by,
                 why=why, table=one.table, delta_version=delta_version,
             )  # fmt: skip
         record_open_keys(self.context, one.table, sum(found.state == "open" for found in self.copied.values()))
         return len(self.copied)
 
 
-def read_lists(context: Run, spark: Spark, copy: VersionToRead) -> SwappedLists | None:
+def read_lists(context: Run, copy: VersionToRead) -> SwappedLists | None:
     """Return the lists of a table and of its copy; None where neither has ever had a key."""
     from redolake.job.lake import has_log
     from redolake.job.quarantine import read_wrong
@@ -380,9 +350,9 @@ def read_lists(context: Run, spark: Spark, copy: VersionToRead) -> SwappedLists 
     own, copied = str(copy.quarantine), str(copy.copied_quarantine)
     if not has_log(own) and not has_log(copied):
         return None
-    wrong = read_wrong(spark.session(), own, copy.path, copy.app_id, copy.complete_to)
-    wrong_there = read_wrong(spark.session(), copied, str(copy.copy), copy.app_id, copy.complete_to)
-    return SwappedLists(context, spark, copy, wrong, wrong_there)
+    wrong = read_wrong(context.spark.session(), own, copy.path, copy.app_id, copy.complete_to)
+    wrong_there = read_wrong(context.spark.session(), copied, str(copy.copy), copy.app_id, copy.complete_to)
+    return SwappedLists(context, copy, wrong, wrong_there)
 
 
 def with_list(found: SwappedTable, lists: SwappedLists | None) -> SwappedTable:

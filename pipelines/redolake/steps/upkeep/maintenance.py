@@ -8,10 +8,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, owner, read_result, read_spec, silent, step, take_lease
+from redolake.context import Run, now, owner, read_result, read_spec, step, take_lease
 from redolake.errors import Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -109,16 +107,14 @@ def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     return result
 
 
-def run_maintenance(
-    pipeline: Pipeline, tables: Sequence[str] = (), *, spark: Any = None, report: Report = silent
-) -> MaintenanceResult:
+@step
+def run_maintenance(run: Run, tables: Sequence[str] = ()) -> MaintenanceResult:
     """Maintain tables in this process."""
-    with Run(pipeline, spark=spark, report=report) as run:
-        prepared = prepare_maintenance(run, tables)
-        if prepared.batch is None:
-            return MaintenanceResult(pipeline.name, ())
-        run_spark_job(run, prepared.batch)
-        return record_maintenance(run, prepared.batch)
+    prepared = prepare_maintenance(run, tables)
+    if prepared.batch is None:
+        return MaintenanceResult(run.name, ())
+    run_spark_job(run, prepared.batch)
+    return record_maintenance(run, prepared.batch)
 
 
 def describe_maintenance(found: MaintenanceResult) -> Iterator[str]:

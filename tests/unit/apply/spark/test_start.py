@@ -35,9 +35,9 @@ from redolake.apply.spark.start import start_session
 from redolake.cli.options import exit_code_of
 from redolake.errors import RedolakeError
 said = []
-for _ in range(2):
+for _ in range(int(sys.argv[1])):
     try:
-        start_session("local", *json.loads(sys.argv[1]))
+        start_session("local", *json.loads(sys.argv[2]))
         said.append("open")
     except RedolakeError as error:
         said.append([error.code, exit_code_of(error), str(error)])
@@ -59,27 +59,27 @@ os._exit(0)
 """
 
 
-def opened_twice(tmp_path: Path, java: str, *arguments: Any) -> list[Any]:
-    """Try to open a session twice in another process, with that Java."""
+def opened(tmp_path: Path, java: str, *arguments: Any, times: int = 1) -> list[Any]:
+    """Try to open a session so many times in another process, with that Java."""
     real, log, home = find_java(), tmp_path / "log", tmp_path / "java"
     (home / "bin").mkdir(parents=True)
     file = home / "bin" / "java"
     file.write_text(JAVA.format(real=real, log=log, then=java.format(real=real, log=log)))
     file.chmod(0o755)
-    command = [sys.executable, "-c", OPEN, json.dumps(arguments)]
+    command = [sys.executable, "-c", OPEN, str(times), json.dumps(arguments)]
     done = subprocess.run(command, env={**environment(), "JAVA_HOME": str(home)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return list(json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_a_java_that_is_killed_while_a_session_opens_is_to_be_tried_again(tmp_path: Path) -> None:
-    for code, exit_code, text in opened_twice(tmp_path, WHILE_IT_OPENS):
+    for code, exit_code, text in opened(tmp_path, WHILE_IT_OPENS, times=2):
         assert (code, exit_code) == ("SparkLost", Verdict.LATER)
         assert "Spark's Java has ended while it started" in text
 
 
 def test_a_java_that_is_killed_at_once_is_started_a_second_time(tmp_path: Path) -> None:
-    assert opened_twice(tmp_path, ONCE)[0] == "open"
+    assert opened(tmp_path, ONCE) == ["open"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_java_that_is_killed_at_once_is_started_a_second_time(tmp_path: Path) 
     ids=["Java's", "Spark's"],
 )
 def test_settings_that_are_refused_are_a_wrong_configuration(tmp_path: Path, says: str, arguments: list[Any]) -> None:
-    code, exit_code, text = opened_twice(tmp_path, 'exec {real}/bin/java "$@"', *arguments)[0]
+    ((code, exit_code, text),) = opened(tmp_path, 'exec {real}/bin/java "$@"', *arguments)
 
     assert (code, exit_code) == ("ConfigurationError", Verdict.MISUSED)
     assert says in text
