@@ -287,7 +287,6 @@ class States:
             "held by a DDL": self.hold_by_ddl,
             "lost redo": self.lose,
             "declared gap": self.declare,
-            "two declared gaps": lambda: [self.declare(), self.declare()],
             "open transaction": self.open,
             "dropped transaction": self.drop,
             "paused snapshot": self.pause,
@@ -377,7 +376,7 @@ MAY_STOP = {  # the redo that was lost stays lost; what is made up is not in qua
     "recover": {0, 1},
     "recover --restored": {1},
     "close-gap": {1},
-    "close-gap --scn": {1},
+    "close-gap --execute --reason": {1},
 }
 
 

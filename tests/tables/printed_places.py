@@ -10,6 +10,8 @@ from __future__ import annotations
 
 STATES: dict[str, tuple[str, ...]] = {
     "fresh": (
+        "reconcile/cures.py::first_contents snapshot",
+        "steps/shown/ways.py::look_up_ways snapshot",
         "reconcile/needed.py::snapshots_under_way snapshot",
         "airflow/waiting.py::PlanWindow.plan",
         "apply/landed/source_rows.py::misfit_of",
@@ -131,7 +133,8 @@ STATES: dict[str, tuple[str, ...]] = {
         "airflow/texts.py::APPLY",
         "apply/spark/lake_damage.py::table_damage resume",
         "cockpit/health.py::cures",
-        "docker/prometheus/redolake-alerts.yml snapshot --replace",
+        "reconcile/cures.py::WAYS resume",
+        "reconcile/cures.py::WAYS snapshot --replace",
         "docker/prometheus/redolake-alerts.yml tables",
         "land/cures.py::snapshot_again",
         "ledger/versions.py::TableVersions.record_version",
@@ -144,8 +147,10 @@ STATES: dict[str, tuple[str, ...]] = {
     "differs": (
         "apply/added_columns.py::check_rows repair --execute --reason",
         "apply/set_back.py::check_foreign repair --execute --reason",
-        "cockpit/health.py::cures repair --execute --reason",
-        "docker/prometheus/redolake-alerts.yml repair --reason",
+        "docker/prometheus/redolake-alerts.yml mend",
+        "operations/mend.py::after mend",
+        "operations/mend.py::after verify",
+        "reconcile/cures.py::WAYS repair --execute --reason",
     ),
     "held by a DDL": ("schema/ddl_statement.py::_answers_of",),
     "lost redo": (
@@ -172,8 +177,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "window/recovery_options.py::pdb_choices",
     ),
     "declared gap": (
-        "cockpit/health.py::cures close-gap",
-        "docker/prometheus/redolake-alerts.yml close-gap",
+        "reconcile/cures.py::WAYS close-gap --execute --reason",
         "land/closings.py::CLOSE_AGAIN",
         "reconcile/needed.py::open_gaps",
         "steps/ranges/close_gap.py::plan",
@@ -181,7 +185,6 @@ STATES: dict[str, tuple[str, ...]] = {
         "steps/ranges/touched_keys.py::DAMAGED",
         "steps/shared/status.py::gap_lines",
     ),
-    "two declared gaps": ("cockpit/health.py::cures close-gap --scn",),
     "open transaction": (
         "cli/monitoring.py::show_details tx list",
         "docker/prometheus/redolake-alerts.yml tx list",
@@ -214,11 +217,12 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
     "tests/integration/test_history.py::test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again": (
         "apply/epochs.py::cure_of history rebuild --execute --reason --yes",
         "apply/epochs.py::cure_of resume --new-history --reason",
-        "cockpit/health.py::cures history rebuild --execute --reason --yes",
+        "reconcile/cures.py::WAYS history rebuild --execute --reason --yes",
         "cockpit/page/pipeline.html history rebuild --execute --reason --yes",
     ),
     "tests/integration/test_quarantine.py::test_a_ddl_that_changes_the_key_waits_until_no_key_is_in_quarantine": (
         "apply/quarantine/divide.py::in_the_way quarantine retry --execute --reason",
+        "reconcile/cures.py::WAYS quarantine retry --execute --reason",
         "steps/proof/fill_columns.py::check_list",
     ),
     "tests/e2e/test_cluster.py::test_the_package_travels_to_hosts_that_do_not_have_it": (
@@ -240,6 +244,7 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
         "steps/checks/validation.py::ledger_findings",
     ),
     "tests/integration/test_filled_columns.py::test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo": (
+        "reconcile/cures.py::WAYS fill-columns --execute --reason",
         "reconcile/chosen_columns.py::choice_conflict fill-columns --execute --reason",
         "reconcile/mappings.py::mapping_conflict fill-columns --execute --reason",
     ),
@@ -262,6 +267,9 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
     ),
     "tests/integration/test_backfill_ranges.py::"
     "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back": (
+        "reconcile/cures.py::WAYS backfill --from --target --to",
+        "reconcile/cures.py::WAYS swap --copy",
+        "reconcile/cures.py::WAYS swap --undo",
         "steps/ranges/swap.py::Copies.lines",
         "steps/ranges/swap.py::SwappedTable.lines",
         "steps/ranges/swap.py::contents_of_copy",

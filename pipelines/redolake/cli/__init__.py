@@ -71,7 +71,7 @@ PANELS = {
     "Set up": "init validate plan doctor setup-sql olr-config migrate selftest spark",
     "Run": "snapshot run",
     "Look": "status tables windows stats explain-lag runway metrics schema tx views",
-    "Prove and mend": "verify repair resume quarantine fill-columns remine recover",
+    "Prove and mend": "verify mend repair resume quarantine fill-columns remine recover",
     "Old ranges": "backfill read swap close-gap history",
     "Keep": "prune optimize",
 }

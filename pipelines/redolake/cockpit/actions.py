@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redolake.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
+from redolake.cockpit.values import DecisionLine, Overview, Recovery, TransactionLine, WindowLine
 from redolake.operations import MENDS, OPERATIONS, Operation, Parameter
 from redolake.operations.recover import CHOICES, RESTORED
+from redolake.reconcile.cures import Way, ways_of
+from redolake.reconcile.table_state import TableLine
 from redolake.records.shown_facts import Choice
 
 PARTS = {
@@ -117,16 +119,26 @@ def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> 
 
 
 def table_actions(pipeline: str, table: TableLine) -> list[Action]:
-    chosen = {"tables": [table.table]}
+    """Offer the ways that make the table right; a held one may always be resumed or read again, as a person decides."""
     if not table.listed:
         return []
-    repair = [mend("Repair", pipeline, MENDS["repair"], chosen)] if table.differs else []
+    chosen = {"tables": [table.table]}
+    again = Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)
+    resume = mend("Resume", pipeline, MENDS["resume"], chosen)
+    ways = [way for way in ways_of(table) if way.command not in ("", "quarantine retry", "close-gap")]  # these have buttons
+    found = {way.command: button_of(pipeline, way, chosen, again, resume) for way in ways if table.complete_to_scn is not None}
     if table.state == "held":
-        found = [] if table.complete_to_scn is None else [mend("Resume", pipeline, MENDS["resume"], chosen)]
-        return [*repair, *found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
-    if table.state == "live":
-        return [*repair, button("Verify", pipeline, "verify", chosen)]
-    return []
+        found |= {"resume": resume} if table.complete_to_scn is not None else {}
+        found["snapshot"] = again
+    elif table.state == "live":
+        found["verify"] = button("Verify", pipeline, "verify", chosen)
+    return list(found.values())
+
+
+def button_of(pipeline: str, way: Way, chosen: Mapping[str, Any], again: Action, resume: Action) -> Action:
+    if way.command in ("snapshot", "resume"):
+        return again if way.command == "snapshot" else resume
+    return mend(way.command.capitalize(), pipeline, MENDS[way.command], {**chosen, **way.chosen})
 
 
 def quarantine_actions(pipeline: str, table: TableLine) -> list[Action]:

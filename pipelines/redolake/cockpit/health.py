@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from redolake.cockpit.texts import clock, count, plural
-from redolake.cockpit.values import FAULT_TONES, TONES, Fault, Health, Latency, OpenGap, State, TableLine, Tone, worst
+from redolake.cockpit.values import TONES, Health, Latency, State
 from redolake.cockpit.window_account import account_difference
-from redolake.errors import in_shell, with_options
-from redolake.ledger.reading import FactRow, LedgerReading
+from redolake.errors import with_options
+from redolake.ledger.reading import LedgerReading
+from redolake.reconcile.cures import Way, ways_of
+from redolake.reconcile.table_state import FAULT_TONES, Fault, OpenGap, TableLine, Tone, one, worst
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, SnapshotFact, StreamsFact
 from redolake.values.amounts import duration
@@ -106,10 +108,6 @@ def doubts(reading: LedgerReading, is_stream: bool) -> list[Tone]:
     if runway is not None and runway.state != "enough":
         found.append("bad" if runway.state == "lost" else "notice")
     return found
-
-
-def one(reading: LedgerReading, kind: str, name: str = "") -> FactRow | None:
-    return reading.facts.get(kind, {}).get(name)
 
 
 def runway_fact(reading: LedgerReading) -> RunwayFact | None:
@@ -257,27 +255,17 @@ def gaps_of(captured: Sequence[TableLine]) -> list[OpenGap]:
 
 
 def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, tuple[str, ...]]) -> Iterator[str]:
-    """Yield what to do for each kind of fault."""
+    """Yield what to do for each kind of fault: the way of the first table that has it."""
+    said = dict[tuple[str, str], Way]()
     for fault, names in faults.items():
-        table, p = in_shell(names[0]), f"-p {pipeline}"
-        if fault == "differs":
-            yield f"Repair {named(names)}: start {pipeline}_mend, or run `redolake repair {table} {p} --execute --reason TEXT`."
-        elif fault == "history differs":
-            again = f"`redolake history rebuild {table} {p} --execute --reason TEXT --yes`"
-            yield f"Make the history of {named(names)} again: {again}."
-        elif fault == "gap":
-            gaps = gaps_of(captured)
-            each = "" if len(gaps) == 1 else f" --scn {gaps[0].first_scn}"
-            names = tuple(table.table for table in captured if table.gaps and table.state == "live") or names
-            again = f"`redolake snapshot {in_shell(names[0])} {p} --replace`"
-            yield f"Close the gap from restored logs: `redolake close-gap{each} {p}` shows how."
-            yield f"Or read {named(names)} again: {again}."
-        elif fault == "dropped":
-            yield f"Read {named(names)} again: `redolake snapshot {table} {p} --replace`."
-        elif fault == "held":
-            yield f"`redolake tables {p}` shows what holds each table, and its cure."
-        elif fault == "quarantine":
-            yield f"`redolake quarantine list {table} {p}` shows the keys."
+        way = next(way for way in ways_of(next(one for one in captured if one.table == names[0])) if fault in way.faults)
+        said.setdefault((names[0], way.command), way)
+    for (table, command), way in said.items():
+        others = max(len(faults[fault]) for fault in way.faults if fault in faults) - 1
+        more = f" `redolake mend TABLE -p {pipeline}` says it of the {plural(others, 'other table')}." if others else ""
+        typed = way.typed_for(table, f"-p {pipeline}") if command else f"redolake tables -p {pipeline}"
+        start = f"start {pipeline}_{'snapshot' if command == 'snapshot' else 'mend'}, or run " if command else ""
+        yield f"{table}: {way.why.rstrip('.')}: {start}`{typed}`.{more}"
 
 
 def late_after(reading: LedgerReading, latency: Latency) -> float:

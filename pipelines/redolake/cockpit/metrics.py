@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from redolake.cockpit.values import BatchLine, Fault, Overview, State
+from redolake.cockpit.values import BatchLine, Overview, State
+from redolake.reconcile.table_state import Fault
 from redolake.records.batches.spec import ChangeKind
 from redolake.values.terms import TERMS, RowCounts
 

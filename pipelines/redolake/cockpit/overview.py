@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
 
-from redolake.cockpit.health import health_of, one, unproved_scn
+from redolake.cockpit.health import health_of, unproved_scn
 from redolake.cockpit.latency import latency_of
 from redolake.cockpit.redo_chart import redo_chart
 from redolake.cockpit.texts import count
@@ -16,45 +16,34 @@ from redolake.cockpit.values import (
     Batch,
     BatchLine,
     DecisionLine,
-    HistoryLine,
-    OpenGap,
     Overview,
-    Proof,
     Recovery,
     RedoChart,
     StreamLine,
-    TableLine,
     TransactionLine,
     WindowLine,
 )
 from redolake.cockpit.window_account import account_parts
 from redolake.config import Pipeline
-from redolake.config.tables import default_path
 from redolake.land import layout
 from redolake.ledger import open_ledger_to_read
 from redolake.ledger.batch_stats import clock_difference, table_stats, total
-from redolake.ledger.entries import BatchEntry, Decision, Json, TableEntry
+from redolake.ledger.entries import BatchEntry, Decision, Json
 from redolake.ledger.reading import LedgerReading, WindowRow
-from redolake.records.batches.manifest import HistoryFact
+from redolake.reconcile.table_state import one, table_lines
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.shown_facts import (
     ChoicesFact,
-    DropsFact,
     LogFact,
-    ProofFact,
-    QuarantineFact,
     RedoFact,
     RunwayFact,
     SourceFact,
     StreamFact,
     StreamsFact,
 )
-from redolake.values.amounts import duration, size
 from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition
-from redolake.values.table import TableId
-from redolake.values.terms import RowCounts
 
 WINDOWS, TABLES, EVERY_TABLE = 30, 100, 1_000_000
 
@@ -167,146 +156,6 @@ def window_line(pipeline: Pipeline, row: WindowRow, older: WindowRow | None) -> 
         parts=parts,
         difference=difference,
     )
-
-
-# --- tables
-
-
-def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
-    """Return all tables: held ones first, then those that others have passed, then by name."""
-    listed = {entry.table for entry in reading.tables if is_listed(pipeline, entry.table)}
-    furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
-    gaps = lacked_gaps(reading)
-    lake = pipeline.lake.rstrip("/")
-    targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
-    lines = [
-        table_line(
-            entry,
-            reading,
-            targets.get(entry.table) or f"{lake}/{default_path(entry.table)}",  # of a pattern
-            furthest is not None and entry.position < furthest,
-            entry.table in listed,
-            history_line(pipeline, reading, entry.table) if entry.table in listed else None,
-            gaps.get(str(entry.table), ()),
-        )
-        for entry in reading.tables
-    ]
-    rank = {"held": 0, "snapshotting": 1, "new": 2, "dropped": 5, "not listed": 6}
-    return sorted(lines, key=lambda line: (rank.get(line.counted_as, 4), not line.behind, line.table))
-
-
-def lacked_gaps(reading: LedgerReading) -> dict[str, tuple[OpenGap, ...]]:
-    """Return the declared gaps that each table lacks, by its name."""
-    found: dict[str, tuple[OpenGap, ...]] = {}
-    for gap in reading.gaps:
-        opened = OpenGap(int(gap.start.scn), int(gap.last_position.scn), datetime.fromisoformat(gap.at))
-        for name in reading.lacking_tables(gap):
-            found[name] = (*found.get(name, ()), opened)
-    return found
-
-
-def is_listed(pipeline: Pipeline, table: TableId) -> bool:
-    """Return whether `tables` names the table, or a pattern of it matches. The page reads the ledger alone, which does not have
-    the tables that patterns have matched."""
-    return table in pipeline.by_id or pipeline.match_of(table) is not None
-
-
-def history_line(pipeline: Pipeline, reading: LedgerReading, table: TableId) -> HistoryLine | None:
-    """Return what is known of the table's history; None for a table without one."""
-    kind, fact = pipeline.history_kind(table), one(reading, "history", str(table))
-    if kind == "none":
-        return None
-    return HistoryLine(kind, None if fact is None else from_body(HistoryFact, fact.body, f"the history of {table}"))
-
-
-def table_line(
-    entry: TableEntry,
-    reading: LedgerReading,
-    target: str,
-    is_behind: bool,
-    listed: bool,
-    history: HistoryLine | None,
-    gaps: tuple[OpenGap, ...],
-) -> TableLine:
-    changes, hold = reading.changes.get(entry.table), entry.hold
-    return TableLine(
-        table=str(entry.table),
-        target=target,
-        state=entry.state,
-        complete_to_scn=entry.complete_to_scn,
-        delta_version=entry.delta_version,
-        behind=is_behind and entry.state == "live" and listed,
-        changed_at=reading.changed_at.get(entry.table),
-        proofs=proofs_of(reading, str(entry.table)),
-        snapshot=snapshot_text(reading, entry),
-        code=hold.get("code"),
-        error=hold.get("what"),
-        where=", ".join(f"{name} {value}" for name, value in (hold.get("where") or {}).items() if name != "table"),
-        cure=hold.get("cure") or "",
-        held_at=entry.held_at,
-        complete_to_at=reading.contents_at.get(entry.table),
-        listed=listed,
-        quarantined_keys=quarantined_keys(reading, entry),
-        nulled=values_nulled(reading, entry),
-        history=history,
-        snapshot_scn=entry.snapshot_scn,
-        dropped_at=reading.dropped_at.get(entry.table),
-        gaps=gaps,
-        dropped_transactions=lacked_drops(reading, entry),
-        **(changes or RowCounts()).counts,
-    )
-
-
-def lacked_drops(reading: LedgerReading, entry: TableEntry) -> tuple[str, ...]:
-    """Return the dropped transactions whose changes the table lacks: it was not read again since their end."""
-    fact = one(reading, "drops")
-    found = () if fact is None else from_body(DropsFact, fact.body, "the dropped transactions in the ledger").drops
-    return tuple(drop.xid for drop in found if str(entry.table) in drop.tables and (entry.snapshot_scn or -1) < drop.end_scn)
-
-
-def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
-    """Return how many keys are in quarantine, by the last batch or command that looked."""
-    fact = one(reading, "quarantine", str(entry.table))
-    return 0 if fact is None else from_body(QuarantineFact, fact.body, f"the quarantine of {entry.table}").keys
-
-
-def values_nulled(reading: LedgerReading, entry: TableEntry) -> int:
-    """Return how many values were NULL by rule when all rows were last compared, or else when they were loaded."""
-    compared = (p.result.nulled for p in proofs_of(reading, str(entry.table)) if p.result.error is None and p.result.share == 1)
-    loaded = reading.snapshot_of(entry.table)
-    return next(compared, 0 if loaded is None else loaded.nulled)
-
-
-def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
-    """Return the comparisons of a table, newest first."""
-    fact = one(reading, "proofs", table)
-    if fact is None:
-        return ()
-    return tuple(
-        Proof(
-            datetime.fromisoformat(body["at"]),
-            from_body(ProofFact, {name: value for name, value in body.items() if name != "at"}, f"a proof of {table}"),
-        )
-        for body in fact.body["proofs"]
-    )
-
-
-def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
-    """Say how far a snapshot in progress is; nothing once the table is live."""
-    fact, found = one(reading, "snapshot", str(entry.table)), reading.snapshot_of(entry.table)
-    if fact is None or found is None:
-        return ""
-    if found.state == "loaded" or (entry.state == "live" and entry.snapshot_scn == found.scn):
-        return ""
-    for_seconds = duration((reading.read_at - fact.at).total_seconds())
-    if found.state == "read":
-        return f"{count(found.rows)} rows read in {duration(found.seconds)}, loading for {for_seconds}"
-    if found.chunks is not None:
-        how_many = f"{count(found.chunks_read)} of {count(found.chunks)} chunks"
-        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)},"
-        left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-        return f"{how_many}{of_bytes} read AS OF SCN {count(found.scn)}, the last {for_seconds} ago{left}"
-    return f"being read AS OF SCN {count(found.scn)} for {for_seconds}" if found.state == "reading" else "waits to be read"
 
 
 # --- redo, transactions, batch

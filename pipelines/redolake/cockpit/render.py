@@ -14,8 +14,9 @@ from markupsafe import Markup, escape
 
 from redolake.cockpit import actions, texts
 from redolake.cockpit.timeline import COLOURS, timeline_of
-from redolake.cockpit.values import WORST_FIRST, HistoryLine, Overview, Proof, WindowLine
+from redolake.cockpit.values import Overview, WindowLine
 from redolake.errors import in_shell, with_options
+from redolake.reconcile.table_state import WORST_FIRST, HistoryLine, Proof
 from redolake.records.proofs import ProvedHistory
 from redolake.values import amounts
 from redolake.values.terms import REPORTED

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from redolake.ledger.batch_stats import RowStats
-from redolake.records.batches.manifest import HistoryFact
-from redolake.records.shown_facts import Choice, LogKind, ProofFact
-from redolake.values.terms import OF_ACCOUNT, RowCounts
+from redolake.reconcile.table_state import Fault, TableLine, Tone
+from redolake.records.shown_facts import Choice, LogKind
+from redolake.values.terms import OF_ACCOUNT
 
 State = Literal[
     "on time", "incomplete", "wrong", "waiting for a log", "late", "stopped", "source away", "paused", "snapshotting",
     "not started",
 ]  # fmt: skip
-Tone = Literal["good", "notice", "bad", "quiet"]
-WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
-
 TONES: Mapping[State, Tone] = {
     "on time": "good",
     "incomplete": "notice",
@@ -31,23 +28,6 @@ TONES: Mapping[State, Tone] = {
     "snapshotting": "quiet",
     "not started": "quiet",
 }
-
-# Why a captured table is not as the source. Each is a fact of the ledger, and none is left out of a summary.
-Fault = Literal["differs", "history differs", "gap", "dropped", "held", "quarantine", "not loaded"]
-FAULT_TONES: Mapping[Fault, Tone] = {
-    "differs": "bad",
-    "history differs": "bad",
-    "gap": "notice",
-    "dropped": "notice",
-    "held": "notice",
-    "quarantine": "notice",
-    "not loaded": "notice",
-}
-
-
-def worst(tones: Iterable[Tone]) -> Tone:
-    """Return the tone that comes first: a fact that is bad is not hidden by others that are good."""
-    return min(tones, key=WORST_FIRST.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,164 +144,6 @@ class WindowLine:
     def anchor(self) -> str:
         """The id of the window's details on the page."""
         return f"w{self.resetlogs_id}-{self.start_scn}"
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    at: datetime
-    result: ProofFact
-
-    @property
-    def word(self) -> str:
-        """Return what the comparison found. A repair has a share of 0."""
-        found = self.result
-        if found.error is not None:
-            return "not compared"
-        if not found.is_equal:
-            return "DIFFERS"
-        if found.quarantined_keys:
-            return "equal but for quarantine"
-        return "equal" if found.share else "repaired"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenGap:
-    """A declared gap that a table still lacks. The SCNs are the first and the last that were not read."""
-
-    first_scn: int
-    last_scn: int
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryLine:
-    """The history of a table's rows: its kind by the configuration, and how far it is; `state` is None where none has begun."""
-
-    kind: str
-    state: HistoryFact | None
-
-
-@dataclass(frozen=True, slots=True)
-class TableLine(RowCounts):
-    """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further. A table
-    that is no longer `listed` in pipelines.yml, or was dropped in Oracle at `dropped_at`, keeps its Delta table as it is. It
-    lacks the changes of `gaps` and `dropped_transactions`."""
-
-    table: str
-    target: str
-    state: str
-    complete_to_scn: int | None
-    delta_version: int | None
-    behind: bool
-    changed_at: datetime | None
-    proofs: tuple[Proof, ...]
-    snapshot: str
-    code: str | None = None
-    error: str | None = None
-    where: str = ""
-    cure: str = ""
-    held_at: datetime | None = None
-    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
-    listed: bool = True
-    quarantined_keys: int = 0
-    nulled: int = 0  # values that are NULL by rule, by the last comparison of all rows, else by the load
-    history: HistoryLine | None = None
-    snapshot_scn: int | None = None
-    dropped_at: int | None = None
-    gaps: tuple[OpenGap, ...] = ()
-    dropped_transactions: tuple[str, ...] = ()
-
-    @property
-    def is_captured(self) -> bool:
-        """Whether the table is expected to be as the source is."""
-        return self.listed and self.dropped_at is None
-
-    @property
-    def counted_as(self) -> str:
-        return self.state if self.is_captured else "not listed" if not self.listed else "dropped"
-
-    @property
-    def faults(self) -> tuple[Fault, ...]:
-        """Return why the table is not as the source, as far as the ledger knows; none for a table that is not captured."""
-        if not self.is_captured:
-            return ()
-        has: Mapping[Fault, bool] = {
-            "differs": self.differs,
-            "history differs": self.history_differs,
-            "gap": bool(self.gaps),
-            "dropped": bool(self.dropped_transactions),
-            "held": self.state == "held",
-            "quarantine": self.quarantined_keys > 0,
-            "not loaded": self.state in ("new", "snapshotting") or (self.state == "live" and self.complete_to_scn is None),
-        }
-        return tuple(fault for fault, is_so in has.items() if is_so)
-
-    @property
-    def tone(self) -> Tone:
-        if not self.is_captured:
-            return "quiet"
-        if self.state == "held":
-            return "bad"
-        return worst(["notice" if self.behind else "good", *(FAULT_TONES[fault] for fault in self.faults)])
-
-    @property
-    def state_text(self) -> str:
-        """Return the state with all that makes it less than it says."""
-        beside = {
-            "behind": self.behind,
-            "lacks a gap": bool(self.gaps),
-            "lacks a dropped transaction": bool(self.dropped_transactions),
-            "dropped in Oracle": self.dropped_at is not None,
-            "not listed": not self.listed,
-        }
-        return ", ".join([self.state, *(words for words, is_so in beside.items() if is_so)])
-
-    @property
-    def proof_word(self) -> str:
-        """Return what the comparison that counts found, and whether the contents have changed since other than by redo."""
-        last = self.proof
-        if last is None:
-            return "not compared yet"
-        is_old = last.result.is_equal and self._is_older(last)
-        return f"{last.word}, before the last gap or snapshot" if is_old else last.word
-
-    def _is_older(self, proof: Proof) -> bool:
-        scn = proof.result.scn
-        if scn is None:
-            return False
-        return scn < (self.snapshot_scn or 0) or any(proof.at <= gap.at or scn < gap.last_scn for gap in self.gaps)
-
-    @property
-    def proved(self) -> Proof | None:
-        """The last comparison, if it proves that the present contents are equal: of all rows and keys, and of no contents from
-        before a declared gap or a snapshot."""
-        last = self.proof
-        if last is None or self.state != "live" or not self.is_captured or self.history_differs:
-            return None
-        found = last.result
-        is_whole = found.is_equal and found.share == 1 and not found.quarantined_keys and found.scn is not None
-        return last if is_whole and not self._is_older(last) else None
-
-    @property
-    def proof(self) -> Proof | None:
-        """The comparison that counts: the newest, but for samples that found nothing. A repair has a share of 0."""
-        return next(self._counting, None)
-
-    @property
-    def differs(self) -> bool:
-        """Whether the last comparison that came to an end found rows that differ."""
-        found = next((proof for proof in self._counting if proof.result.error is None), None)
-        return found is not None and not found.result.is_equal
-
-    @property
-    def history_differs(self) -> bool:
-        """Whether the last comparison of its history found that it says something else than the table."""
-        found = next((proof.result.history for proof in self.proofs if proof.result.history is not None), None)
-        return found is not None and not found.is_equal
-
-    @property
-    def _counting(self) -> Iterator[Proof]:
-        return (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from redolake.operations.declared import Operation, Option, Outcome, Parameter, 
 from redolake.operations.drop_transaction import drop_transaction
 from redolake.operations.fill_columns import fill_columns
 from redolake.operations.history import prune_histories, rebuild_history
+from redolake.operations.mend import mend
 from redolake.operations.migrate import migrate
 from redolake.operations.quarantine import drop_quarantined, retry_quarantine
 from redolake.operations.recover import recover
@@ -24,8 +25,8 @@ from redolake.operations.verify import verify
 MENDS = {
     one.command: one
     for one in (
-        resume, repair, retry_quarantine, drop_quarantined, fill_columns, swap, close_gap, rebuild_history, prune_histories,
-        remine, drop_transaction,
+        resume, mend, repair, retry_quarantine, drop_quarantined, fill_columns, swap, close_gap, rebuild_history,
+        prune_histories, remine, drop_transaction,
     )
 }  # fmt: skip
 OPERATIONS = MENDS | {one.command: one for one in (backfill, recover, verify, prune, optimize, migrate)}

@@ -31,7 +31,7 @@ from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run
 from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
-from redolake.steps.run import recover_redo_loss, run_pipeline, take_snapshot
+from redolake.steps.run import read_and_load_snapshot, recover_redo_loss, run_pipeline, take_snapshot
 from redolake.steps.selftest import run_selftest
 from redolake.steps.setup.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from redolake.steps.setup.migrate import migrate_ledger
@@ -48,6 +48,7 @@ from redolake.steps.shown.history_views import write_history_views
 from redolake.steps.shown.schema_versions import list_versions, schema_at, schema_difference
 from redolake.steps.shown.stats import read_stats
 from redolake.steps.shown.views import write_views
+from redolake.steps.shown.ways import look_up_ways
 from redolake.steps.snapshots.begin import begin_snapshot
 from redolake.steps.snapshots.chunk_progress import pause_snapshots, read_chunked_tables, read_snapshot_progress
 from redolake.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
@@ -115,6 +116,7 @@ __all__ = [
     "look_up_quarantined",
     "look_up_rows",
     "look_up_transaction",
+    "look_up_ways",
     "measure_runway",
     "migrate_ledger",
     "mine_window_slice",
@@ -132,6 +134,7 @@ __all__ = [
     "prune_histories",
     "prune_pipeline",
     "range_of",
+    "read_and_load_snapshot",
     "read_as_of",
     "read_chunked_tables",
     "read_column_lineage",

@@ -46,6 +46,7 @@ ARGUMENTS = {
     "read": "--as-of 5",
     "history rebuild": "SHOP.ORDERS",
     "remine": "1212321600-00000000000002000000-00000000000002000161",
+    "mend": "SHOP.ORDERS",
     "repair": "SHOP.ORDERS --reason wrong",
     "quarantine retry": "SHOP.ORDERS --reason wrong",
     "quarantine drop": "SHOP.ORDERS --reason gone --execute --yes",
@@ -238,3 +239,25 @@ def test_wrong_words_are_refused_before_anything_is_opened(words: str, tmp_path:
     file = written(tmp_path, UNREACHABLE)
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*words.split(), "--config", str(file)])
     assert done.exit_code == 2, done.output
+
+
+def test_mend_says_which_way_makes_a_table_right(running: Path) -> None:
+    found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["mend", "SHOP.STOCK", "--config", str(running)])
+    assert found.exit_code == 0, found.output
+    assert found.output.startswith("SHOP.STOCK: held")
+    assert "`redolake snapshot SHOP.STOCK --replace" in found.output or "`redolake resume SHOP.STOCK" in found.output
+    assert "Nothing is done yet; --execute does it." in found.output
+
+    right = CliRunner().invoke(app, ["mend", "SHOP.ORDERS", "--execute", "--reason", "x", "--config", str(running)])
+    assert right.exit_code == 0, right.output
+    assert "nothing to do" in right.output or "- " in right.output
+
+    typo = CliRunner().invoke(app, ["mend", "SHOP.ODERS", "--config", str(running)])
+    assert (typo.exit_code, "did you mean SHOP.ORDERS" in typo.output) == (2, True)
+
+
+def test_each_way_is_typed_as_the_command_line_takes_it() -> None:
+    from redolake.reconcile.cures import WAYS
+    from tests.unit.test_printed_commands import fault_of
+
+    assert [found for way in WAYS.values() if (found := fault_of(way.typed))] == []
