@@ -314,12 +314,6 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
         "operations/migrate.py::lines_of",
         "steps/checks/validation.py::ledger_findings",
     ),
-    "tests/integration/test_backfill_ranges.py::"
-    "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back": (
-        "reconcile/cures.py::WAYS backfill --from --target --to",
-        "reconcile/cures.py::WAYS swap --copy",
-        "reconcile/cures.py::WAYS swap --undo",
-    ),
     "tests/integration/test_filled_columns.py::test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo": (
         "reconcile/cures.py::WAYS fill-columns --execute --reason",
         "reconcile/chosen_columns.py::choice_conflict fill-columns --execute --reason",
@@ -344,6 +338,9 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
     ),
     "tests/integration/test_backfill_ranges.py::"
     "test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back": (
+        "reconcile/cures.py::WAYS backfill --from --target --to",
+        "reconcile/cures.py::WAYS swap --copy",
+        "reconcile/cures.py::WAYS swap --undo",
         "steps/ranges/swap.py::Copies.lines",
         "steps/ranges/swap.py::SwappedTable.lines",
         "steps/ranges/swap.py::contents_of_copy",
