@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo sql stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings readers \
+.PHONY: help setup demo sql kill stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full findings readers \
 	ci workflows release pins check clean
 
 help: ## List these commands
@@ -64,6 +64,9 @@ demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark
 
 sql: $(STAMP) ## Open a SQL prompt on the source of a demo that was kept running
 	@$(BIN)/python -m demo sql
+
+kill: $(STAMP) ## Kill Airflow and Spark of a demo that was kept running, which starts them again
+	@$(BIN)/python -m demo kill
 
 stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +18,14 @@ import typer
 from rich.console import Console
 
 from demo.own_database import own_database
-from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
+from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, kill_recorded, stop_leftovers
 from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
 from demo.services import (
     ADDRESS_FILE,
+    DEAD_SECONDS,
     LOGIN,
     PASSWORD,
+    RESTARTED,
     SCHEMA,
     Services,
     Source,
@@ -104,6 +107,18 @@ def stop(folder: KeptOption = Path(".demo")) -> None:
 
 
 @app.command()
+def kill(folder: KeptOption = Path(".demo")) -> None:
+    """End Airflow and Spark of a kept demo as a dead machine would; it starts them again."""
+    killed = kill_recorded(process_record_file(folder), RESTARTED)
+    if not killed:
+        console.print(f"No demo is running in {folder}.\n  do this: make demo KEEP=1", markup=False, highlight=False)
+        raise typer.Exit(STOPPED)
+    console.print(
+        f"killed {' and '.join(killed)}, with all tasks; the demo starts them again in {DEAD_SECONDS} s", highlight=False
+    )
+
+
+@app.command()
 def sql(
     statements: Annotated[list[str] | None, typer.Argument(help="Statements to run; default: those you type.")] = None,
     folder: KeptOption = Path(".demo"),
@@ -167,7 +182,7 @@ def run_walkthrough(services: Services, processes: DemoProcesses, seconds: int, 
     print_locations(services, report.seconds, keep)
     if keep:
         walkthrough.keep_running()
-        wait_until_interrupted(processes)
+        wait_until_interrupted(processes, walkthrough.start_again)
     return 0 if report.equal else DIFFERS
 
 
@@ -191,14 +206,18 @@ def print_locations(services: Services, seconds: float, keep: bool) -> None:
     console.print("\n".join(lines), markup=False, highlight=False)
 
 
-def wait_until_interrupted(processes: DemoProcesses) -> None:
+def wait_until_interrupted(processes: DemoProcesses, start_again: Callable[[], None]) -> None:
     """Wait for Ctrl-C or for `make stop` in another terminal. Raises ChildDied when a process dies by itself.
+
+    What `make kill` ended is started again.
 
     `make stop` removes the process record once it has ended all processes.
     """
     pause = threading.Event()
     while not pause.wait(1):
         try:
+            if processes.record.exists():
+                start_again()
             processes.check()
         except ChildDied:
             # `make stop` may be ending the processes; only if the record stays has one died by itself.

@@ -69,6 +69,13 @@ class DemoProcesses:
         self._write_record()
         return child
 
+    def killed(self, names: Sequence[str]) -> list[str]:
+        """Return which of these have ended, and forget them: they may be started again under their names."""
+        ended = [child for child in self.children if child.name in names and child.process.poll() is not None]
+        for child in ended:
+            self.children.remove(child)
+        return [child.name for child in ended]
+
     def check(self) -> None:
         """Raise ChildDied if a process has ended unexpectedly."""
         for child in self.children:
@@ -106,21 +113,29 @@ def start_time(pid: int) -> float:
     return float(psutil.Process(pid).create_time())
 
 
-def stop_leftovers(record: Path) -> list[str]:
-    """Stop the processes in an earlier demo's record, remove the record, and return their names.
-
-    A recorded id that now belongs to another process is skipped.
-    """
-    if not record.is_file():
-        return []
-    ours = []
-    for row in json.loads(record.read_text() or "[]"):
+def recorded(record: Path) -> dict[str, int]:
+    """Return the ids of a demo's processes that run, by name. A recorded id that now belongs to another process is skipped."""
+    found = {}
+    for row in json.loads(record.read_text() or "[]") if record.is_file() else ():
         with suppress(psutil.NoSuchProcess):
             if abs(start_time(row["pid"]) - row["started"]) < 1:
-                ours.append(row)
-    stop_trees([row["pid"] for row in ours])
-    record.unlink()
-    return [row["name"] for row in ours]
+                found[str(row["name"])] = int(row["pid"])
+    return found
+
+
+def stop_leftovers(record: Path) -> list[str]:
+    """Stop the processes in an earlier demo's record, remove the record, and return their names."""
+    ours = recorded(record)
+    stop_trees([*ours.values()])
+    record.unlink(missing_ok=True)
+    return [*ours]
+
+
+def kill_recorded(record: Path, names: Sequence[str]) -> list[str]:
+    """End processes of a running demo as a dead machine would, with all that they have started; return their names."""
+    ours = {name: pid for name, pid in recorded(record).items() if name in names}
+    stop_trees([*ours.values()], signal.SIGKILL)
+    return [*ours]
 
 
 def stop_trees(pids: Sequence[int], signal_number: int = signal.SIGTERM) -> None:

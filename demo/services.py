@@ -26,6 +26,7 @@ PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no wor
 LOGIN = "admin"
 INSTANCES = 2
 ADDRESS_FILE = "source.address"  # of the PDB, for `make sql`
+RESTARTED, DEAD_SECONDS = ("airflow", "spark"), 20  # what `make kill` ends, and when a kept demo starts it again
 OLR_ALIAS = "SHOP_DB"
 # Half of a short run is the loading of 30,000 classes; those of the pinned packages need no verification.
 JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -169,6 +170,9 @@ class Services:
             "AIRFLOW__API__BASE_URL": self.airflow_url,
             "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            # Tasks of a killed Airflow are tried again after half a minute, not after five.
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
             "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
             "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO",
         }

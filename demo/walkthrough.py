@@ -15,7 +15,7 @@ from rich.console import Console
 from demo.airflow_api import AirflowApi, AirflowUnavailable
 from demo.processes import Child, DemoProcesses
 from demo.report import Report
-from demo.services import LOGIN, PIPELINE, Services
+from demo.services import DEAD_SECONDS, LOGIN, PIPELINE, RESTARTED, Services
 from redolake import steps
 from redolake.config import Pipeline, load_pipeline
 from redolake.errors import Terminal, Transient
@@ -64,6 +64,23 @@ class Walkthrough:
         api.unpause(f"{PIPELINE}_capture")
         self.say(f"the workload, capture and apply continue for {LONGEST_WORKLOAD_SECONDS // 60} minutes")
 
+    def start_again(self) -> None:
+        """Start again what was killed, a while later; nothing if `make stop` in another terminal is ending all."""
+        if not (ended := self.processes.killed(RESTARTED)):
+            return
+        time.sleep(DEAD_SECONDS)
+        if self.processes.record.exists():
+            for name in ended:
+                self.start_service(name)
+            self.say(f"{' and '.join(ended)} had ended, and started again")
+
+    def start_service(self, name: str) -> None:
+        services = self.services
+        if name == "spark":
+            self.start(name, services.spark_command())
+        else:
+            self.processes.start(name, services.airflow_command(), services.airflow_environment(), services.folder)
+
     # --- steps, in order ---
 
     def start_services(self, pipeline: Pipeline) -> Child:
@@ -74,8 +91,8 @@ class Walkthrough:
         self.say(f"starting {oracle}Spark Connect and Airflow; logs are in {self.processes.logs}")
         if services.database is None:
             self.start("standin", services.standin_command())
-        self.start("spark", services.spark_command())
-        self.processes.start("airflow", services.airflow_command(), services.airflow_environment(), services.folder)
+        self.start_service("spark")
+        self.start_service("airflow")
         if services.database is None:
             self.wait_for("the stand-in listens", (services.folder / "standin.port").exists, 60)
         workload = self.start("workload", services.workload_command(LONGEST_WORKLOAD_SECONDS, self.rate))

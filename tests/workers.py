@@ -69,6 +69,7 @@ GROUPS = {
         "tests/integration/test_mapping_matrix.py",
         "tests/integration/test_keyless.py",
         "tests/integration/test_as_of.py",
+        "tests/integration/test_tutorial.py",
         "tests/integration/test_table_writers.py",
         "tests/integration/test_table_kinds.py",
     ),

@@ -47,6 +47,20 @@ def to_paste(cure: str, name: object) -> str:
     return one_line(cure)
 
 
+OF_A_PIPELINE = re.compile(r"[`]redolake (?!init |spark )([^`]+)`")
+
+
+def with_options(text: str, options: Sequence[str]) -> str:
+    """Return a text with the options that name a pipeline, such as `-p shop`, in each back-quoted command that lacks them."""
+
+    def named(found: re.Match[str]) -> str:
+        words = found[1].split()
+        present = (*words, "-p") if words[0] == "validate" else words  # it looks at all pipelines of the file
+        return "`" + " ".join(["redolake", found[1], *(one for one in options if one.split()[0] not in present)]) + "`"
+
+    return OF_A_PIPELINE.sub(named, text)
+
+
 class RedolakeError(Exception):
     """An error with `what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`. Its text names each
     place once; `where` also has those that `what` names."""

@@ -183,6 +183,8 @@ class Killed:
             else:
                 self.cluster.restart()
                 break
+        if kill.victim == "master":
+            self.close()  # another master knows nothing of its application, and gives it no executor
         return errors
 
     def end(self) -> dict[str, Any]:
@@ -209,6 +211,7 @@ def main(folder: Path, kills: list[str]) -> None:
                 say(killed.try_kill(words, number))
         killed.close()
         cluster.restart()
+        killed.run()
         say(killed.end())
         killed.close()
 

@@ -191,7 +191,7 @@ def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python
         amounts = {row["ID"]: int(row["AMOUNT"]) for row in then.table("SHOP.SAVINGS").collect()}
 
     for wrong in ("SELECT nothing FROM SAVINGS", "INSERT INTO SAVINGS VALUES (1)", "SELECT 1; DROP VIEW SAVINGS"):
-        with pytest.raises(ConfigurationError, match="--sql: not answered"):
+        with pytest.raises(ConfigurationError, match=r"--sql: not answered: \S"):
             steps.read_as_of(bank.pipeline, "now", sql=wrong, spark=bank.spark)
 
     assert [(t.table, t.rows, t.replayed) for t in written.tables] == [("SHOP.SAVINGS", 3, True), ("SHOP.CURRENTS", 3, True)]

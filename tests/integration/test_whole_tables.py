@@ -11,7 +11,7 @@ import pytest
 from redolake import steps
 from redolake.context import Run
 from redolake.context.spark import spark_when_needed
-from redolake.errors import LandingUnwritable
+from redolake.errors import LandingUnwritable, PdbChanged
 from redolake.land.windows import Windows
 from redolake.steps.run import apply, capture
 from tests.fixtures.shop import Shop, open_shop
@@ -226,3 +226,18 @@ def test_a_landing_that_is_full_while_the_keys_are_read_again_holds_nothing(
 
     assert held(pipeline) == {}
     assert differences(shop, pipeline) == {}
+
+
+def test_rows_of_another_pdb_are_not_read_for_a_window(shop: Shop, lake: PlainLake) -> None:
+    """The PDB is replaced between the last slice and the landing."""
+    pipeline = begun(shop)
+    shop.run_sql("ALTER TABLE parts DROP PARTITION old")
+    shop.switch_logs()
+    run = Run(pipeline, shop.params)
+    planned = steps.plan_next_window(run)
+    assert planned.window is not None
+    records = [steps.mine_window_slice(run, planned.window, piece) for piece in range(len(planned.slices))]
+    shop.oracle.faults.replace_pdb()
+
+    with pytest.raises(PdbChanged):
+        steps.land_window(run, planned.window, records)

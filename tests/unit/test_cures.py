@@ -21,7 +21,8 @@ CURED_IN = {
     "FolderTaken": "tests/integration/test_pipeline.py::"
     "test_tables_whose_names_would_be_one_folder_never_write_over_each_other",
     "KeyNeeded": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
-    "LakeDamaged": "tests/integration/test_damaged_files.py::test_a_damaged_delta_table_is_held_and_loaded_again",
+    "LakeDamaged": "tests/integration/test_damaged_files.py::"
+    "test_each_damaged_delta_table_of_a_batch_is_held_and_loaded_again_and_the_sound_one_goes_on",
     "LakeFull": "tests/integration/test_lake_trouble.py::"
     "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
     "LakeMissing": "tests/integration/test_lake_trouble.py::"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from operator import methodcaller
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -31,7 +31,7 @@ from redolake.values.scn import ScnRange
 
 # From here on a second look at a few columns of the landed files costs less than to keep all of them.
 MANY_CHANGES = 100_000
-KEEP = partial(DataFrame.localCheckpoint, eager=False)
+KEEP = methodcaller("localCheckpoint", eager=False)  # of whichever DataFrame: that of Connect is another class
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redolake.errors import Finding, one_line, plain_lines
+from redolake.errors import Finding, one_line, plain_lines, with_options
 from redolake.host.progress import Progress
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Terminal(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else given.add_to(without_commands(text)), style, control)
+            yield Segment(text if control else with_options(without_commands(text), given.options), style, control)
 
 
 class Given:
@@ -59,19 +59,7 @@ class Given:
 
     options: tuple[str, ...] = ()
 
-    def add_to(self, text: str) -> str:
-        """Return the text with these options in each back-quoted command that lacks them."""
 
-        def with_options(found: re.Match[str]) -> str:
-            words = found[1].split()
-            given = ("-p",) if words[0] == "validate" else ()  # it looks at all pipelines of the file
-            lacking = [option for option in self.options if option.split()[0] not in (*words, *given)]
-            return "`" + " ".join(["redolake", found[1], *lacking]) + "`"
-
-        return OF_A_PIPELINE.sub(with_options, text) if self.options else text
-
-
-OF_A_PIPELINE = re.compile(r"[`]redolake (?!init |spark )([^`]+)`")
 given = Given()
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from redolake.cockpit.texts import clock, count, plural
 from redolake.cockpit.values import TONES, Health, Latency, State
 from redolake.cockpit.window_account import account_difference
+from redolake.errors import with_options
 from redolake.ledger.reading import LedgerReading
 from redolake.reconcile.cures import Way, ways_of
 from redolake.reconcile.table_state import FAULT_TONES, Fault, OpenGap, TableLine, Tone, one, worst
@@ -50,7 +51,7 @@ def health_of(
         tone=worst(tones),
         sentence=sentence,
         more=tuple(more_facts(reading, captured, tables, faults, is_stream)),
-        cure=" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])),
+        cure=with_options(" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])), [f"-p {pipeline}"]),
         complete_to_at=at.at,
         complete_to_scn=at.scn,
         lag_seconds=at.lag(now),

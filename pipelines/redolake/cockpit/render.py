@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from redolake.cockpit import actions, texts
 from redolake.cockpit.timeline import COLOURS, timeline_of
 from redolake.cockpit.values import Overview, WindowLine
-from redolake.errors import in_shell
+from redolake.errors import in_shell, with_options
 from redolake.reconcile.table_state import WORST_FIRST, HistoryLine, Proof
 from redolake.records.proofs import ProvedHistory
 from redolake.values import amounts
@@ -76,9 +76,9 @@ def _plain(value: Any) -> Any:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def prose(text: str) -> Markup:
-    """Return the text with what is between backquotes as code."""
-    parts = [escape(part) for part in text.split("`")]
+def prose(text: str, pipeline: str = "") -> Markup:
+    """Return the text with what is between backquotes as code; its commands name the pipeline."""
+    parts = [escape(part) for part in with_options(text, [f"-p {pipeline}"] if pipeline else []).split("`")]
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 

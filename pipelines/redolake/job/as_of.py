@@ -45,7 +45,7 @@ def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) 
         answered = spark.sql(sql)
         return answered.columns, [tuple(row) for row in answered.collect()]
     except PySparkException as refused:
-        why = str(refused).partition("\n")[0]
+        why = str(refused).strip().partition("\n")[0]  # that of a text that cannot be parsed begins with an empty line
         cure = f"write a query that Spark can run, over the views {', '.join(views)}"
         raise ConfigurationError([Finding("--sql", f"not answered: {why}", cure)]) from None
     finally:

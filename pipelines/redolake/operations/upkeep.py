@@ -22,7 +22,7 @@ def prune(run: Run) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.prune_pipeline(run.pipeline, execute=run.execute, by=run.by, reason=run.reason, report=run.report)
+    found = steps.prune_pipeline(run)
     return Outcome(found, plain_lines(steps.describe_pruned(found)), is_all=not found.kinds)
 
 

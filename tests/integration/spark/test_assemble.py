@@ -196,6 +196,21 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.parametrize(("open_since", "stops"), [(None, False), (15, True), (20, True), (21, False)])
+def test_a_change_without_a_transaction_below_the_snapshot_stops_unless_it_is_older_than_what_was_open(
+    spark, tmp_path: Path, open_since: int | None, stops: bool
+) -> None:
+    rows = [of_t(0, 20, 1, xid="0.0.0"), of_t(1, 30, 1, xid="5.5.5"), of_t(2, 31, 7, xid="5.5.5"), of_t(3, 60, 1, xid="6.6.6")]
+    window, table = land(tmp_path / "w", 10, 100, rows), replace(T, position=50, open_since=open_since)
+
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [table], "FREEPDB1")
+
+    assert [problem.scn for problem in found.accounting.problems.values()] == ([51] if stops else [])
+    assert found.accounting.without_transaction == {0: 20}
+    expected = {"applied": 1, "before_position": 1} if stops else {"before_position": 2}
+    assert Counter(dispositions(found).values()) == {**expected, "carried_out": 1}
+
+
 def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one reader they are computed again for it: kept, they are as large as all redo SQL of the batch."""
     monkeypatch.setattr(assembled, "MANY_CHANGES", 3)

@@ -222,7 +222,7 @@ def test_held_tables_come_first_with_their_cure_and_the_buttons_for_it(shop: Coc
 
     assert (found.tables[0].table, found.tables[0].state, found.health.tone) == ("SHOP.STOCK", "held", "notice")
     assert (found.health.state, "held: SHOP.STOCK" in found.health.more) == ("incomplete", True)
-    assert "<code>redolake snapshot SHOP.STOCK --replace</code> reads the table again" in text
+    assert "<code>redolake snapshot SHOP.STOCK --replace -p shop</code> reads the table again" in text
     resume = '"conf": {"dry_run": false, "mend": "resume", "tables": ["SHOP.STOCK"]}, "costs"'
     assert resume in text.replace("&#34;", '"')
     assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' in text.replace("&#34;", '"')

@@ -9,7 +9,7 @@ import threading
 import psutil
 import pytest
 
-from demo.processes import ChildDied, DemoProcesses, stop_leftovers
+from demo.processes import ChildDied, DemoProcesses, kill_recorded, stop_leftovers
 from tests.support.waiting import wait_until
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
@@ -92,7 +92,20 @@ def test_stopping_a_kept_demo_from_another_terminal_is_no_error(processes, tmp_p
     other_terminal = threading.Thread(target=stop_leftovers, args=(processes.record,))
     other_terminal.start()
 
-    wait_until_interrupted(processes)
+    wait_until_interrupted(processes, lambda: None)
 
     other_terminal.join()
     assert not processes.record.exists()
+
+
+def test_what_another_terminal_killed_may_be_started_again_under_its_name(processes, tmp_path):
+    start(processes, tmp_path, "import time; time.sleep(60)")
+
+    assert kill_recorded(processes.record, ["another"]) == []
+    assert kill_recorded(processes.record, ["worker"]) == ["worker"]
+    assert processes.killed(["another"]) == []
+    assert processes.killed(["worker"]) == ["worker"]
+
+    processes.check()
+    start(processes, tmp_path, "import time; time.sleep(60)")
+    assert kill_recorded(processes.record, ["worker"]) == ["worker"]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from redolake.context.spark import Spark
 from redolake.records.file_digest import FileDigest
 from redolake.records.proofs import FoundRow
 from redolake.source.buckets import MOST_BUCKETS, Hashing, in_buckets
@@ -32,12 +31,12 @@ KEY_VALUES: Mapping[Form, Callable[[str], object]] = {
 }
 
 
-def read_found(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
+def read_found(one: TableToCompare, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
     """Read rows by their keys, where Oracle can be given these as they are, else by the hashes of them, which reads the whole
     table inside the database. A key that a mapping computes does not say which one it is in Oracle: all keys are read there,
     and mapped."""
     if plan.clear_key:
-        return read_part(one, (), conditions_of(hashing_of(one, plan), clear_hashes(one, spark, plan, rows)), 0)
+        return read_part(one, (), conditions_of(hashing_of(one, plan), clear_hashes(one, plan, rows)), 0)
     conditions = key_conditions(one.version, plan, rows) or hash_conditions(hashing_of(one, plan), rows)
     return read_part(one, (), conditions, 0)
 
@@ -53,7 +52,7 @@ def conditions_of(hashing: Hashing, hashes: Collection[str]) -> tuple[RowsOf, ..
     return tuple(RowsOf(condition=in_buckets(hashing, part)) for part in parts) or (RowsOf(condition="1 = 0"),)
 
 
-def clear_hashes(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> frozenset[str]:
+def clear_hashes(one: TableToCompare, plan: HashPlan, rows: Sequence[FoundRow]) -> frozenset[str]:
     """Return the hashes of the keys in Oracle of the rows, which are named by their keys in the lake."""
     from redolake.job.repair import map_keys
 
@@ -61,7 +60,7 @@ def clear_hashes(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequen
     items = {BUCKET: hashing_of(one, plan).key_hash}
     path, digest = read_columns(one, {c.id for c in version.columns}, (RowsOf(),), 3, rows_of(one), more=items)
     task = replace(task_of(one), version=version, files=(path,), digests={path: digest}, hashing=plan)
-    return map_keys(spark.session(), task, frozenset(row.hash for row in rows))
+    return map_keys(one.context.spark.session(), task, frozenset(row.hash for row in rows))
 
 
 def key_conditions(version: TableVersion, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
 from redolake.context import Run, open_to_read, owner, step
-from redolake.context.spark import Spark
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -190,7 +189,7 @@ def read_part(run: Run, asked: ReadAgain, keys: Keys | None, up_to: ChainPositio
     entry_of = entry_with_contents if up_to is None else partial(advanced_entry, up_to=up_to)
     with apply_lease_renewed(run) as lease, open_at_position(run, asked.table, entry_of, to_compare) as one:
         entry = one.entry
-        work = Work(one, whole_plan(one), run.spark, lease, asked, up_to is not None)
+        work = Work(one, whole_plan(one), lease, asked, up_to is not None)
         chosen = found_by_proofs(run, entry) if keys is None else Chosen(rows_of_keys(work, keys), asked.cause)
         done = work.repair(chosen)
         if up_to is not None and done.equal:
@@ -267,7 +266,6 @@ def whole_plan(one: TableToCompare) -> HashPlan:
 class Work:
     one: TableToCompare
     plan: HashPlan
-    spark: Spark
     lease: LeaseRenewer
     asked: ReadAgain
     advances: bool = False
@@ -288,7 +286,7 @@ class Work:
             f"read again by `redolake snapshot {table} --replace`"
         )
         with within_reach(table, one.scn, cure):
-            path, digest = read_found(one, self.spark, self.plan, chosen.rows)
+            path, digest = read_found(one, self.plan, chosen.rows)
         hashes = tuple(sorted({row.hash for row in chosen.rows}))
         compare = replace(
             task_of(one), files=(path,), digests={path: digest}, hashing=self.plan, part=Part(hashes), quarantine=None
@@ -299,7 +297,7 @@ class Work:
         }  # fmt: skip
         task = RepairTask(compare, chosen.rows, self.lease.token, chosen.covers, metadata, self.advances)
         one.context.report(f"repairing {table}")
-        version, merged, again = repair_rows(self.spark.session(), task, lake_place(context), self.lease.check)
+        version, merged, again = repair_rows(context.spark.session(), task, lake_place(context), self.lease.check)
         log.info(
             "%s: %s repaired %s row(s) AS OF SCN %s in Delta version %s, because %s: %s",
             table, asked.by, len(chosen.rows), one.scn, version, chosen.cause, asked.reason,
@@ -354,7 +352,7 @@ def rows_of_keys(work: Work, keys: Keys) -> tuple[FoundRow, ...]:
             wanted = ", ".join(names) or "no key of columns: leave --key out"
             raise Terminal(f"{', '.join(given)} is not the table's key", cure=f"its key is {wanted}", table=one.version.table)
     texts = tuple(tuple(given[name] for name in names) for given in keys)
-    return name_keys(work.spark.session(), replace(task_of(one), hashing=work.plan), texts)
+    return name_keys(one.context.spark.session(), replace(task_of(one), hashing=work.plan), texts)
 
 
 def open_proofs(context: Run, entry: TableEntry) -> list[TableProof]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redolake.config import Pipeline
-from redolake.context import Report, Run, held_lease, now, silent
+from redolake.context import Run, held_lease, now, step
 from redolake.errors import ConfigurationError, Finding
 from redolake.host import crash
 from redolake.land import layout
@@ -58,50 +58,42 @@ class PruneReport:
     stays: tuple[Staying, ...]
 
 
-@dataclass(slots=True)
-class Work:
-    """What is to be removed, kind by kind."""
-
-    context: Run
-    execute: bool
-    report: Report
-    kinds: list[PrunedKind] = field(default_factory=list)
-
-    def take_away(self, kind: str, paths: Iterable[str], because: str, files: PrunedFiles | None = None) -> None:
-        """Count the files and folders, and remove them unless it is a dry run."""
-        found = list(paths)
-        if found:
-            self.kinds.append(PrunedKind(kind, len(found), because))
-            self.report(f"{kind}: {len(found)}")
-        if self.execute:
-            (files or self.context.landing.pruning).remove_all(found)
+Kinds = list[PrunedKind]  # what is to be removed, kind by kind
 
 
-def prune_pipeline(
-    pipeline: Pipeline, *, execute: bool = False, by: str = "", reason: str = "", report: Report = silent
-) -> PruneReport:
+def take_away(run: Run, kinds: Kinds, kind: str, paths: Iterable[str], because: str, files: PrunedFiles | None = None) -> None:
+    """Count the files and folders, and remove them unless it is a dry run."""
+    found = list(paths)
+    if found:
+        kinds.append(PrunedKind(kind, len(found), because))
+        run.report(f"{kind}: {len(found)}")
+    if run.execute:
+        (files or run.landing.pruning).remove_all(found)
+
+
+@step
+def prune_pipeline(run: Run) -> PruneReport:
     """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
-    check_horizons(pipeline)
-    with Run(pipeline) as context:
-        with apply_lease(context) if execute else nullcontext():
-            reconcile_ledger(context)
-            needs = find_needs(context)
-            cut, stays = choose_cut(context, needs)
-            if cut is not None and execute:
-                record_cut(context, cut, by, reason)
-            elif execute and context.landing.pruned is not None:
-                context.landing.pruning.complete(context.landing.pruned)
-        context.look_again()  # from here on it reads what was recorded
-        with apply_lease(context) if execute else nullcontext():
-            left = list(prunable.left_files(context, pipeline.keep.attempts))
-        work = Work(context, execute, report)
-        begins = cut if cut is not None else begins_at(context)
-        if begins is not None:
-            remove_before(work, begins)
-        remove_others(work, left)
-        remove_rows(work, begins)
-        scn = None if begins is None else begins.scn
-        return PruneReport(pipeline.name, execute, scn, tuple(work.kinds), tuple(stays))
+    check_horizons(run.pipeline)
+    with apply_lease(run) if run.execute else nullcontext():
+        reconcile_ledger(run)
+        needs = find_needs(run)
+        cut, stays = choose_cut(run, needs)
+        if cut is not None and run.execute:
+            record_cut(run, cut)
+        elif run.execute and run.landing.pruned is not None:
+            run.landing.pruning.complete(run.landing.pruned)
+    run.look_again()  # from here on it reads what was recorded
+    with apply_lease(run) if run.execute else nullcontext():
+        left = list(prunable.left_files(run, run.pipeline.keep.attempts))
+    kinds = Kinds()
+    begins = cut if cut is not None else begins_at(run)
+    if begins is not None:
+        remove_before(run, kinds, begins)
+    remove_others(run, kinds, left)
+    remove_rows(run, kinds, begins)
+    scn = None if begins is None else begins.scn
+    return PruneReport(run.name, run.execute, scn, tuple(kinds), tuple(stays))
 
 
 def check_horizons(pipeline: Pipeline) -> None:
@@ -127,50 +119,63 @@ def choose_cut(context: Run, needs: Sequence[Need]) -> tuple[ChainPosition | Non
 
 
 @crash.writer
-def record_cut(context: Run, cut: ChainPosition, by: str, reason: str) -> None:
+def record_cut(context: Run, cut: ChainPosition) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     at = now().isoformat(timespec="seconds")
-    context.landing.pruning.write_pruned(make_record(context, cut, at, by))
-    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": reason}, by)
+    context.landing.pruning.write_pruned(make_record(context, cut, at, context.by))
+    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": context.reason}, context.by)
 
 
-def remove_before(work: Work, cut: ChainPosition) -> None:
+def remove_before(context: Run, kinds: Kinds, cut: ChainPosition) -> None:
     """Remove what the cut has left behind, also that of an older cut whose removal was killed."""
-    context, because = work.context, "keep.landing"
-    work.take_away("windows", prunable.pruned_windows(context, cut), because)
-    work.take_away("links between windows and batches", prunable.pruned_links(context, cut), because)
-    work.take_away("batches, or files of batches whose rows are still carried", prunable.pruned_batches(context, cut), because)
-    work.take_away("loads of tables that were loaded again", prunable.pruned_loads(context, cut), because)
-    work.take_away("states of split transactions", prunable.passed_splits(context), because)
-    with held_lease(context, "capture", LEASE_SECONDS) if work.execute else nullcontext():
+    because = "keep.landing"
+    take_away(context, kinds, "windows", prunable.pruned_windows(context, cut), because)
+    take_away(context, kinds, "links between windows and batches", prunable.pruned_links(context, cut), because)
+    take_away(
+        context,
+        kinds,
+        "batches, or files of batches whose rows are still carried",
+        prunable.pruned_batches(context, cut),
+        because,
+    )
+    take_away(context, kinds, "loads of tables that were loaded again", prunable.pruned_loads(context, cut), because)
+    take_away(context, kinds, "states of split transactions", prunable.passed_splits(context), because)
+    with held_lease(context, "capture", LEASE_SECONDS) if context.execute else nullcontext():
         gone = prunable.pruned_readings(context, cut)
         contents = prunable.pruned_contents(context, set(gone)) if gone else set()
-        work.take_away("dictionary readings", map(context.landing.dictionary.file_of, gone), because)
-        work.take_away("dictionary contents", map(layout.dictionary_content, sorted(contents)), because)
+        take_away(context, kinds, "dictionary readings", map(context.landing.dictionary.file_of, gone), because)
+        take_away(context, kinds, "dictionary contents", map(layout.dictionary_content, sorted(contents)), because)
 
 
-def remove_others(work: Work, left: Sequence[str]) -> None:
-    context, keep = work.context, work.context.pipeline.keep
-    work.take_away("files of killed attempts", left, "keep.attempts")
+def remove_others(context: Run, kinds: Kinds, left: Sequence[str]) -> None:
+    keep = context.pipeline.keep
+    take_away(context, kinds, "files of killed attempts", left, "keep.attempts")
     if keep.snapshots is not None:
-        work.take_away("files of snapshots", prunable.loaded_snapshots(context, keep.snapshots), "keep.snapshots")
+        take_away(context, kinds, "files of snapshots", prunable.loaded_snapshots(context, keep.snapshots), "keep.snapshots")
     if keep.proofs is not None:
-        work.take_away("results of comparisons", prunable.old_proofs(context, keep.proofs), "keep.proofs")
+        take_away(context, kinds, "results of comparisons", prunable.old_proofs(context, keep.proofs), "keep.proofs")
     if keep.shadows is not None:
         lake = Files(context.pipeline.lake, public=True)
-        work.take_away("backfills", prunable.old_backfills(context, keep.shadows), "keep.shadows")
-        work.take_away("shadow tables' folders", prunable.old_shadows(lake, keep.shadows), "keep.shadows", PrunedFiles(lake))
+        take_away(context, kinds, "backfills", prunable.old_backfills(context, keep.shadows), "keep.shadows")
+        take_away(
+            context,
+            kinds,
+            "shadow tables' folders",
+            prunable.old_shadows(lake, keep.shadows),
+            "keep.shadows",
+            PrunedFiles(lake),
+        )
 
 
-def remove_rows(work: Work, begins: ChainPosition | None) -> None:
+def remove_rows(context: Run, kinds: Kinds, begins: ChainPosition | None) -> None:
     """Remove rows of the ledger about what is no longer in the landing."""
-    horizon = work.context.pipeline.keep.ledger
+    horizon = context.pipeline.keep.ledger
     if horizon is None:
         return
-    number = work.context.ledger.forget_pruned(begins or BEFORE_ALL, now() - horizon, dry_run=not work.execute)
+    number = context.ledger.forget_pruned(begins or BEFORE_ALL, now() - horizon, dry_run=not context.execute)
     if number:
-        work.kinds.append(PrunedKind("rows of the ledger", number, "keep.ledger"))
+        kinds.append(PrunedKind("rows of the ledger", number, "keep.ledger"))
 
 
 def describe_pruned(found: PruneReport) -> Iterator[str]:
