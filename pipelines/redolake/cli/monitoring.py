@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
@@ -16,6 +17,9 @@ from redolake.cli.options import (
     PipelineOption,
     TablesArgument,
     chosen_pipeline,
+    exit_code_of,
+    report_errors,
+    several_pipelines,
 )
 from redolake.cli.output import (
     Output,
@@ -23,6 +27,7 @@ from redolake.cli.output import (
     findings_text,
     grid,
     print_alert,
+    print_json,
     print_lines,
     print_notice,
     show,
@@ -31,6 +36,7 @@ from redolake.cli.output import (
     show_held,
 )
 from redolake.cli.stats import StatsBy, stats_text
+from redolake.errors import RedolakeError
 from redolake.operations import Verdict
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.readers import NOT_PROVED
@@ -44,9 +50,12 @@ if TYPE_CHECKING:
 
 
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
-    """Show position, windows, tables and open transactions, from the ledger and the landing alone."""
+    """Show position, windows, tables and open transactions, from the ledger and the landing alone. Of several pipelines,
+    if none is named, show the state of each."""
     from redolake import steps
 
+    if pipeline is None and show_all(config, output):
+        return
     with chosen_pipeline(output, pipeline, config) as selected:
         result = steps.read_status(selected)
         states: dict[str, str] = {}
@@ -58,6 +67,32 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
             show(output, result, lambda: tables_grid(result, states))
         if output is Output.table:
             show_details(result)
+
+
+def show_all(config: Path | None, output: Output) -> bool:
+    """Show the sentence of each pipeline of the file; return whether it has several. Each is asked, whatever fails in others;
+    then the command ends with the code of the first error."""
+    failed: list[RedolakeError] = []
+    with report_errors(output):
+        pipelines = several_pipelines(config)
+        lines = list[dict[str, Any]]()
+        for one in pipelines:
+            try:
+                found = overview(one)
+            except RedolakeError as error:
+                failed.append(error)
+                lines.append({"pipeline": one.name, "error": error.as_dict()})
+                if output is Output.table:
+                    print_alert(f"{one.name}: {error}")
+            else:
+                lines.append({"pipeline": one.name, "health": found.health})
+                if output is Output.table:
+                    console.print(verdict(found), soft_wrap=True)
+        if pipelines and output is Output.json:
+            print_json({"pipelines": lines})
+    if failed:
+        raise typer.Exit(exit_code_of(failed[0]))
+    return bool(pipelines)
 
 
 def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:

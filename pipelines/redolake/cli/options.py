@@ -123,6 +123,17 @@ def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
     return pipelines[name]
 
 
+def several_pipelines(config: Path | None) -> list[Pipeline]:
+    """Return the pipelines of a file that has more than one, with the ledgers' connections from Airflow."""
+    given.options = tuple(chosen_by(None, config))
+    pipelines = [*load_configuration(config).pipelines.values()]
+    if len(pipelines) == 1:
+        return []
+    for one in pipelines:
+        read_from_airflow(one.ledger.connection)
+    return pipelines
+
+
 def confirm(pipeline: Pipeline, yes: bool) -> None:
     """Ask for the pipeline's name before something that cannot be undone."""
     if yes:

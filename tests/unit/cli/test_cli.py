@@ -144,6 +144,35 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     assert json.loads(output)["landed_to_scn"] is None
 
 
+def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settings: Path, tmp_path: Path) -> None:
+    shop = settings.read_text().partition("  shop:\n")[2]
+    settings.write_text(settings.read_text() + f"  crm:\n{shop.replace(str(tmp_path), f'{tmp_path}/crm')}")
+    code, output = run("status", "--config", str(settings))
+    in_json = json.loads(run("status", "--config", str(settings), "--output", "json")[1])
+    (tmp_path / "crm" / "landing").mkdir(parents=True)
+    (tmp_path / "crm" / "landing" / "redolake-ledger.db").write_text(
+        "no SQLite file, and longer than its head of a hundred bytes " * 3
+    )
+    failed, partly = run("status", "--config", str(settings))
+
+    assert code == 0
+    assert [line.split(".")[0] for line in output.splitlines() if not line.startswith(" ")] == [
+        "shop: not started",
+        "crm: not started",
+    ]
+    assert "`redolake snapshot -p crm" in output
+    assert [(one["pipeline"], one["health"]["state"]) for one in in_json["pipelines"]] == [
+        ("shop", "not started"),
+        ("crm", "not started"),
+    ]
+    assert failed != 0
+    assert ("shop: not started" in partly, "crm: " in partly, "not started" in partly.partition("crm")[2]) == (
+        True,
+        True,
+        False,
+    )
+
+
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
     from redolake import steps
