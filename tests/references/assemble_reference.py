@@ -40,7 +40,7 @@ class DisposedRow:
     disposition: str
     commit: tuple[int, int, str] | None = None
     problem: bool = False
-    unattributed: bool = False  # without a transaction, or after its end
+    unattributed: bool = False  # without a transaction, after its end, or of one whose end names no container
     settled_scn: int | None = None  # if it is not the commit SCN
 
 
@@ -79,7 +79,8 @@ def assemble(
     for (con_id, xid, decider), mine in by_transaction.items():
         own = ends.get((con_id, xid)) if decider != xid else None
         if (con_id, decider) not in ends and own is None and decider in no_container:
-            disposed += [DisposedRow(row, "applied", (no_container[decider], 0, ""), problem=True) for row in mine]
+            at = no_container[decider], 0, ""
+            disposed += [DisposedRow(row, "applied", at, problem=True, unattributed=True) for row in mine]
         else:
             end = ends.get((con_id, decider))
             late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of a later transaction with the same xid

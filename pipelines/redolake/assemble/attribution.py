@@ -29,7 +29,8 @@ class CapturedTable:
     object_ids: tuple[int, ...]
     position: int  # the target contains all commits up to this SCN; -1 for none
     stop_scn: int
-    open_since: int | None = None  # where the oldest transaction began that was open at the snapshot which `position` is of
+    # Where the oldest transaction began that was open at `position`, if that is of a snapshot, or where another reader goes on.
+    open_since: int | None = None
     ddl_scns: tuple[int, ...] = ()
     delivery: Delivery = PLAIN  # the widest under any of its versions
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern

@@ -134,7 +134,7 @@ def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFram
     """Stop the tables that have open changes of an xid, if a commit or rollback of that xid names no container.
 
     Such an end may belong to another container's transaction. An open change gets the SCN of that end as its commit SCN, with
-    a problem, so that it stops its table there.
+    a problem, so that it stops its table there. It is `unattributed` then: a snapshot at or after that end may lack it.
     """
     has_no_container = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
     ends = rows.filter(has_no_container).groupBy(F.col("xid").alias("ending_xid")).agg(F.min("scn").alias("ending_scn"))
@@ -152,6 +152,7 @@ def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFram
             "problem": F.coalesce("problem", F.when(concerned, what)),
             "settled_scn": F.when(concerned, F.col("ending_scn")).otherwise(F.col("settled_scn")),
             "commit_scn": F.when(concerned, F.col("ending_scn")).otherwise(F.col("commit_scn")),
+            "unattributed": F.col("unattributed") | (concerned & (F.col("operation_code") != Mined.INTERNAL)),
         }
     ).drop("ending_xid", "ending_scn")
 

@@ -32,6 +32,7 @@ def mend(run: Run, table: Table) -> Outcome:
     seen.
     """
     from redolake import steps
+    from redolake.context import owner
 
     line, ways = steps.look_up_ways(run.pipeline, table)
     result = {"table": line.table, "state": line.state_text, "ways": ways}
@@ -40,7 +41,10 @@ def mend(run: Run, table: Table) -> Outcome:
     if first is None or not run.execute:
         return Outcome(result, shown, Verdict.DONE if first is None or first.command else Verdict.DIFFERS, is_all=first is None)
     if first.command == "snapshot":
-        made = steps.read_and_load_snapshot(run, [line.table], bool(first.chosen))
+        with run as opened:
+            why = {"table": line.table, "way": first.command, "reason": run.reason}
+            opened.ledger.record_decision("mend", why, run.by or owner())
+            made = steps.read_and_load_snapshot(opened, [line.table], bool(first.chosen))
         done = tuple(f"{one.table}: {one.rows} rows AS OF SCN {one.scn}" for one in made.tables)
         return Outcome(result, plain_lines((*done, *after(line, ways))))
     one = BY_COMMAND.get(first.command)

@@ -37,7 +37,7 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec, LandedWindow, Redo, TableTask
 from redolake.records.file_digest import FileDigest
 from redolake.records.gaps import DeclaredGap
-from redolake.records.readers import is_handed_over
+from redolake.records.readers import is_handed_over, lowest_scn, open_at
 from redolake.records.windows import WindowManifest
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId, TableVersion
@@ -306,7 +306,7 @@ def build_tasks(
             hold = announce(context.pipeline, entry.table, hold)
         task = table_task(context, past, app, target, hold, at_least, names)
         there = replace(task.destination, settles_at=settles, history_at_least=histories.get(entry.table))
-        there = replace(there, open_since=oldest_open(context, entry, resetlogs_id))
+        there = replace(there, open_since=oldest_open(context, entry, windows[0]))
         if of_time is not None and there.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
             there = replace(there, quarantine=replace(there.quarantine, may_write=False))
         known_from = columns_known_from(context, past.known[0], windows, carried)
@@ -314,11 +314,19 @@ def build_tasks(
     return tuple(tasks)
 
 
-def oldest_open(context: Run, entry: TableEntry, resetlogs_id: int) -> int | None:
+def oldest_open(context: Run, entry: TableEntry, first: WindowManifest) -> int | None:
     """Return where the oldest transaction began that was open at the table's snapshot, if the table goes on from there, in this
-    incarnation."""
-    since = since_of(context, entry) if entry.complete_to_scn == entry.snapshot_scn else None
-    return since.scn if since is not None and since.resetlogs_id == resetlogs_id else None
+    incarnation; or where LogMiner goes on after another reader, if it goes on there: what that one showed is not carried over.
+    """
+    if entry.complete_to_scn == entry.snapshot_scn:
+        since = since_of(context, entry)
+        return since.scn if since is not None and since.resetlogs_id == first.resetlogs_id else None
+    if lowest_scn(first) == first.start or entry.position != first.start_position.plus(-1):
+        return None
+    newest = context.landing.windows.newest_first()
+    older = (one for one in newest if one.resetlogs_id == first.resetlogs_id and one.end <= first.start)
+    known = open_at(older, first.start)
+    return lowest_scn(first) if known is None else known.begins
 
 
 def read_since(context: Run, first: WindowManifest) -> ChainPosition:

@@ -2,7 +2,7 @@
 
 Such a window has none of the table's rows. Such a batch carried over the transactions open at its end without the table's rows.
 So no change of a transaction that began before the end of either may be applied to the table. Nor may one that was open when a
-batch met a change that names no transaction: the change may be of it, and was not carried over.
+batch met a change that names no transaction, or one whose end is not clear: the change may be of it, and was not carried over.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def is_without(batch: BatchResult, table: TableId) -> bool:
 
 
 def without_transaction(batch: BatchResult, table: TableId, since: ChainPosition) -> int | None:
-    """Return the highest SCN of the table's changes in a batch that name no transaction; None if all are older than `since`."""
+    """Return the highest SCN of the table's changes in a batch that were not carried over though their transaction may be open;
+    None if all are older than `since`."""
     scn = batch.without_transaction.get(str(table))
     return scn if scn is not None and ChainPosition(batch.resetlogs_id, scn) >= since else None
 
@@ -95,7 +96,7 @@ def lost_changes(table: TableId, start: int, what: str) -> HoldAt:
 
 def lost_change(table: TableId, start: int, scn: int) -> HoldAt:
     error = RedoLost(
-        f"a change at SCN {scn} names no transaction; the snapshot lacks it if it is of one that was open then",
+        f"it is not known whether the transaction of a change at SCN {scn} had ended; the snapshot lacks it if it was open",
         cure=f"`redolake snapshot {table} --replace` reads the table again, once the transactions of that time have ended",
         table=table,
     )

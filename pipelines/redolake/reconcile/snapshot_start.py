@@ -110,7 +110,7 @@ def check_captured(context: Run, chosen: Sequence[TableId], oldest_start: Scn) -
         changes = (without_transaction(found, table, oldest) for found in since_oldest)
         for scn in (scn for scn in changes if scn is not None):
             raise SnapshotTooEarly(
-                "a change of the table names no transaction, and may be of one that is still open: a snapshot would lack it",
+                "it is not known whether the transaction of a change of the table has ended: a snapshot lacks what is open",
                 cure="wait until the transactions of that time have ended, then snapshot again",
                 table=table,
                 transaction_start_scn=int(oldest_start),

@@ -211,6 +211,21 @@ def test_a_change_without_a_transaction_below_the_snapshot_stops_unless_it_is_ol
     assert Counter(dispositions(found).values()) == {**expected, "carried_out": 1}
 
 
+@pytest.mark.parametrize(("open_since", "stops"), [(None, False), (20, True), (21, False)])
+def test_a_change_whose_transaction_ends_without_a_container_below_the_snapshot_stops_unless_it_is_older_than_what_was_open(
+    spark, tmp_path: Path, open_since: int | None, stops: bool
+) -> None:
+    """The end may be of another container's transaction: then the change was open at the snapshot, and is not carried over."""
+    rows = [of_t(0, 20, 1, xid="4.4.4"), of_t(1, 21, 7, xid="4.4.4", con_id=None)]
+    window, table = land(tmp_path / "w", 10, 60, rows), replace(T, position=50, open_since=open_since)
+
+    found = assemble_batch(spark, ScnRange(10, 60), [window], [], [table], "FREEPDB1")
+
+    assert [problem.scn for problem in found.accounting.problems.values()] == ([51] if stops else [])
+    assert list(dispositions(found).values()) == ["applied" if stops else "before_position"]
+    assert found.accounting.without_transaction == {0: 20}
+
+
 def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one reader they are computed again for it: kept, they are as large as all redo SQL of the batch."""
     monkeypatch.setattr(assembled, "MANY_CHANGES", 3)

@@ -54,7 +54,7 @@ def try_twice(step: Callable[[bool], T]) -> T:
         raise
     except Exception as surprise:
         log.info("tried once more: %s", failure_text(surprise))
-        return step(True)
+    return step(True)  # not above: a second failure would have the first one as its context, and be judged by it too
 
 
 def check_session(spark: SparkSession, surprise: Exception, *, is_last: bool = True) -> None:

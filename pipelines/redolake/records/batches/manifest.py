@@ -107,7 +107,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
     applied_at: str | None = None  # in UTC; None where an older Redolake wrote it
-    # The highest SCN of the changes that name no transaction, by OWNER.NAME: one that is open may have made them.
+    # The highest SCN of the changes with no known transaction or end, by OWNER.NAME: an open one may have made them.
     without_transaction: Mapping[str, int] = field(default_factory=dict)
 
     FORMAT: ClassVar[int] = 10

@@ -132,7 +132,8 @@ class Destination:
     reshaped: TableVersion | None = None  # the version that they lead to
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
-    open_since: int | None = None  # where the oldest transaction began that was open at its load, if it goes on from there
+    # Where the oldest transaction began that was open at its load, or where another reader goes on, if the table goes on there.
+    open_since: int | None = None
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     history: str | None = None  # the folder of its history, if it has one
     history_at_least: int | None = None  # the position that the last batch left in its history, as `at_least`

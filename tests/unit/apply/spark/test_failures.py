@@ -466,6 +466,20 @@ def test_an_error_of_ours_is_not_tried_again() -> None:
         try_twice(step)
 
 
+def test_the_second_failure_is_judged_without_the_first() -> None:
+    """Python would note the first one as its context: a loss within Spark would then look like what nothing explains."""
+
+    def step(is_last: bool) -> None:
+        lost = f"{SPARK}: the blocks of an executor are gone"
+        try:
+            raise Failed(lost if is_last else f"{SPARK}: [INTERNAL_ERROR] The Spark SQL phase planning failed.")
+        except Failed as surprise:
+            check_session(Living(), surprise, is_last=is_last)  # type: ignore[arg-type]
+
+    with pytest.raises(SparkLost):
+        try_twice(step)
+
+
 class LostSession:
     """A Connect session that its server has closed."""
 
