@@ -59,7 +59,7 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
     result = decode(BatchResult, Path(batch.manifest).read_bytes(), batch.manifest)
     assert [(t.error, t.complete_to) for t in result.tables] == [(None, 219)]
     assert rows_of(session, mine) == AFTER_DDL
-    log = "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))
+    log = "".join(commit.read_text() for commit in Path(mine.destination.target, "_delta_log").glob("*.json"))
     assert [what for what in ("collate", "TypeWidening", "typeWidening") if what in log] == []  # for readers other than Spark
 
 

@@ -265,7 +265,7 @@ def swap_and_back(two_hosts: Setup, s3: S3) -> None:
     here.run_dag("backfill", file, from_scn=snapshot_scn, to_scn="now", tables=[BINS], target="copy", dry_run=False)
     (name,) = {key.split("/")[2] for key in s3.keys(two_hosts.bucket) if key.startswith("lake/_shadow/") and "-copy/" in key}
     before = two_hosts.delta_table(s3, "lake/shop/bins").version()
-    for choice in ({"shadow": name}, {"undo": True}):
+    for choice in ({"copy": name}, {"undo": True}):
         here.run_dag("mend", file, mend="swap", tables=[BINS], reason="a try on S3", dry_run=False, **choice)
         assert redolake("verify", BINS)["tables"][0]["differing_cells"] == 0
     assert two_hosts.delta_table(s3, "lake/shop/bins").version() == before + 2

@@ -36,7 +36,7 @@ from tests.support.printed_commands import printed_shapes, shape_of
 from tests.tables.printed_places import STATES, state_of
 
 NAME = '"A $B"'  # means two things to a shell
-DONE, OPEN = 0, 1
+DONE, OPEN, MISUSED, DIFFERS = 0, 1, 2, 3
 
 
 @dataclass
@@ -118,11 +118,11 @@ def test_each_cure_of_a_pipeline_cures_as_it_is_printed(terminal: Terminal) -> N
     for chosen in ("--ddl ignore", "--replace"):
         terminal.change("ALTER TABLE parts NOLOGGING", "INSERT INTO parts (id, place) VALUES (30, 'x')")
         terminal.catch_up()
-        (shown,) = commands_in(terminal.health())
-        code, output = terminal.run(shown)
-        assert (code, NAME in output) == (DONE, True)
+        *answers, way = [one.removesuffix(" -p shop") for one in commands_in(terminal.health())]
         (command,) = [one for one in commands_in(terminal.held()) if chosen in one]
-        assert terminal.run(command)[0] == DONE, command
+        assert command in answers
+        assert "--replace" in way
+        assert terminal.run(way if chosen == "--replace" else command)[0] == DONE, command
         assert terminal.is_equal()
         terminal.change("DELETE FROM parts WHERE id = 30")
 
@@ -151,7 +151,7 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
     code, output = terminal.run(choices["gap"])
     assert code == DONE, output
     terminal.catch_up()
-    closing, again = commands_in(terminal.health())
+    again, closing = commands_in(terminal.health())
     assert terminal.run(closing)[0] == OPEN, "its logs are gone"
     assert terminal.run(again)[0] == DONE
     assert terminal.is_equal()
@@ -164,7 +164,7 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
         code, output = terminal.run(choices[name].command.replace("SCN", scn))
         assert code == DONE, output
         if name == "position":
-            assert terminal.run(commands_in(terminal.health())[1])[0] == DONE
+            assert terminal.run(commands_in(terminal.health())[0])[0] == DONE
         assert terminal.is_equal()
 
 
@@ -390,8 +390,91 @@ def test_each_command_is_run_from_the_state_in_which_a_place_prints_it(terminal:
                 states.enter(state, printed)
             is_there, command = shape in looks, states.filled(printed)
             code, output = terminal.run(command)
-            if code not in MAY_STOP.get(shape, {DONE}) or not output.strip():
+            may_end = {DIFFERS} if (state, shape) == ("differs", "verify") else MAY_STOP.get(shape, {DONE})
+            if code not in may_end or not output.strip():
                 wrong.append(f"{state}: {command} ends with {code}: {output}")
             elif shape in CURES and state != "open transaction" and not terminal.is_equal():
                 wrong.append(f"{state}: {command} cures nothing: {output}")
     assert wrong == []
+
+
+# --- mend: from each state of a table --------------------------------------------------------------------------------------
+
+MEND = f"redolake mend {shlex.quote(f'SHOP.{NAME}')}"
+DO = f"{MEND} --execute --reason 'a bug'"
+NOTHING_DONE = "Nothing is done yet; --execute does it."
+
+
+def test_mend_loads_a_table_and_then_says_that_nothing_is_to_do(terminal: Terminal) -> None:
+    for command in (MEND, DO):
+        code, output = terminal.run(command)
+        assert (code, "is not in the ledger yet" in output) == (MISUSED, True), output
+    assert terminal.run(commands_in(output)[0])[0] == DONE
+    for command in (MEND, DO):
+        code, output = terminal.run(command)
+        assert (code, "\nnothing to do\n" in output, NOTHING_DONE in output) == (DONE, True, False), output
+
+
+def test_mend_reads_a_held_table_again_and_records_the_reason(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    States(terminal).hold_by_ddl()
+    code, output = terminal.run(MEND)
+    assert (code, NOTHING_DONE in output) == (DONE, True), output
+
+    code, output = terminal.run(DO)
+
+    assert (code, "2 rows AS OF SCN" in output) == (DONE, True), output
+    (proof,) = commands_in(output)
+    assert terminal.run(proof)[0] == DONE, proof
+    assert terminal.is_equal()
+    with Run(terminal.pipeline) as context:
+        (found,) = context.ledger.decisions("snapshot")
+    assert found.body["reason"] == "a bug"
+
+
+def test_mend_releases_a_table_and_asks_for_its_proof_after_the_next_run(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    States(terminal).hold("redolake resume SHOP.ORDERS")
+    code, output = terminal.run(DO)
+    assert (code, "prove it after the next run: " in output) == (DONE, True), output
+    terminal.catch_up()
+    assert terminal.run(commands_in(output)[0])[0] == DONE
+
+
+def test_mend_does_not_call_a_table_right_while_redo_is_lost(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    lose_redo(terminal, 10)
+    for command in (MEND, DO):
+        code, output = terminal.run(command)
+        assert (code, "nothing to do" in output, NOTHING_DONE in output) == (DIFFERS, False, False), output
+        assert "redo that it needs is lost" in output
+        assert "a person must decide" in output
+    assert commands_in(output) == ["redolake recover"]
+
+
+def test_mend_names_the_snapshot_of_a_gap_whose_logs_are_gone(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    States(terminal).declare()
+    code, output = terminal.run(DO)
+    assert (code, "RedoLost" in output) == (OPEN, True), output
+    again, closing = commands_in(terminal.run(MEND)[1].split("reads:")[0])
+    assert "close-gap" in closing
+    assert terminal.run(again)[0] == DONE
+    assert "nothing to do" in terminal.run(MEND)[1]
+
+
+def test_mend_repairs_what_a_comparison_found_and_leaves_a_table_that_is_not_listed(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    terminal.lose_row()
+    code, output = terminal.run(DO)
+    assert (code, commands_in(output)) == (DONE, [f"redolake verify {shlex.quote(f'SHOP.{NAME}'.replace(chr(34), ''))}"]), (
+        output
+    )
+
+    file = Path("pipelines.yml")
+    body = yaml.safe_load(file.read_text())
+    body["pipelines"]["shop"]["tables"] = ["SHOP.OTHER"]
+    file.write_text(yaml.safe_dump(body))
+    for command in (MEND, DO):
+        code, output = terminal.run(command)
+        assert (code, "not listed" in output, "its Delta table stays as it is" in output) == (DONE, True, True), output

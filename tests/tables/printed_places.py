@@ -175,6 +175,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "window/recovery_options.py::choices",
         "window/recovery_options.py::other_database_choices recover --restored",
         "window/recovery_options.py::pdb_choices",
+        "steps/shown/ways.py::RECOVER recover",
     ),
     "declared gap": (
         "reconcile/cures.py::WAYS close-gap --execute --reason",

@@ -13,6 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.approval import Decided, Question, find_decision, trigger_user
 from redolake.airflow.connections import resolved_pipeline, source_of
+from redolake.airflow.failures import airflow_failures
 from redolake.airflow.links import base_path
 from redolake.airflow.run_notes import leave_note
 from redolake.airflow.spark import session_opener
@@ -245,13 +246,15 @@ def act(pipeline: Pipeline, operations: Mapping[str, Operation], *, apart: bool 
     form does not have. Raises AirflowFailException if a table is not as it should be, after all were tried."""
     context = get_current_context()
     form = {**context["params"], **given}
-    asked, execute = chosen_in(form, operations), not form.get("dry_run", True)
+    with airflow_failures():
+        asked, execute = chosen_in(form, operations), not form.get("dry_run", True)
     if execute and asked.is_final and "confirm" in form:
         by = find_decision(pipeline, context)
     else:
         by = Decided(trigger_user(context), form.get("reason") or "")
-    asked.check(execute=execute, reason=by.reason)
     shown = by.shown or {}
+    with airflow_failures():
+        asked.check(execute=execute, reason=by.reason)
     with resolved_pipeline(pipeline) as resolved:
         done = asked.act(lambda name: run_of(pipeline, resolved, by, execute=execute, shown=shown.get(name), apart=apart))
     end_with(done.values())

@@ -45,6 +45,7 @@ def prune_histories(run: Run, tables: AnyTables = ()) -> Outcome:
     from redolake import steps
 
     found = steps.prune_histories(run, tables or None, shown=run.shown)
-    lines = tuple(map(str, found)) or ("No history has begun.",)
+    none = "No history has begun." if run.shown is None else "Nothing was shown to be older, so nothing is removed."
+    lines = tuple(map(str, found)) or (none,)
     older = {one.table: [one.before, one.begins_at, one.older] for one in found if one.begins_at is not None}
     return Outcome({"tables": found}, lines, shown=older, is_all=not older)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redolake.errors import plain_lines
+from redolake.errors import in_shell, plain_lines
 from redolake.operations.close_gap import close_gap
 from redolake.operations.declared import Outcome, Table, Verdict, operation
 from redolake.operations.fill_columns import fill_columns
@@ -32,28 +32,35 @@ def mend(run: Run, table: Table) -> Outcome:
     seen.
     """
     from redolake import steps
-    from redolake.context import owner
 
     line, ways = steps.look_up_ways(run.pipeline, table)
-    result = {"table": line.table, "state": line.state_text, "ways": ways}
-    shown = tuple(plain_lines(lines_of(line, ways)))
-    first = next(iter(ways), None)
-    if first is None or not run.execute:
-        return Outcome(result, shown, Verdict.DONE if first is None or first.command else Verdict.DIFFERS, is_all=first is None)
+    typed = [replace(way, typed=way.typed_for(line.table)) for way in ways]
+    result, shown = {"table": line.table, "state": line.state_text, "ways": typed}, tuple(plain_lines(lines_of(line, ways)))
+    if not ways:
+        return Outcome(result, shown, is_all=True)
+    first = ways[0]
+    if not is_done_here(first):
+        final = ("It cannot be undone, so it is not done here: type it",) if first.command else ()
+        return Outcome(result, (*shown, *final), Verdict.DIFFERS, is_all=True)
+    if not run.execute:
+        return Outcome(result, shown)
     if first.command == "snapshot":
-        with run as opened:
-            why = {"table": line.table, "way": first.command, "reason": run.reason}
-            opened.ledger.record_decision("mend", why, run.by or owner())
-            made = steps.read_and_load_snapshot(opened, [line.table], bool(first.chosen))
+        made = steps.mend_by_snapshot(run, line.table, replace=bool(first.chosen))
         done = tuple(f"{one.table}: {one.rows} rows AS OF SCN {one.scn}" for one in made.tables)
-        return Outcome(result, plain_lines((*done, *after(line, ways))))
-    one = BY_COMMAND.get(first.command)
-    if one is None or one.is_final({name.name: name.default for name in one.parameters}):
-        return Outcome(result, (*shown, "It is not done here: type it, and confirm it"), Verdict.DIFFERS)
+        return Outcome(made, plain_lines((*done, *after(line, ways))))
+    one = BY_COMMAND[first.command]
     names = {"table": line.table, "tables": (line.table,)}
     chosen = {each.name: first.chosen.get(each.name, names.get(each.name, each.default)) for each in one.parameters}
     found = one.act(run, **chosen)
-    return replace(found, lines=(*found.lines, *after(line, ways)))
+    return found if found.verdict else replace(found, lines=(*found.lines, *plain_lines(after(line, ways))))
+
+
+def is_done_here(way: Way) -> bool:
+    """Return whether --execute takes the way: not one that a person must choose, or that cannot be undone."""
+    one = BY_COMMAND.get(way.command)
+    if one is None:
+        return way.command == "snapshot"
+    return not one.is_final({each.name: each.default for each in one.parameters})
 
 
 def lines_of(line: TableLine, ways: Sequence[Way]) -> Iterator[str]:
@@ -64,7 +71,7 @@ def lines_of(line: TableLine, ways: Sequence[Way]) -> Iterator[str]:
     for way in ways:
         yield f"- {way.why}"
         if not way.command:
-            yield "  a person must decide"
+            yield "  wait for it" if line.state == "snapshotting" else "  a person must decide"
             continue
         yield f"  {way.command}: `{way.typed_for(line.table)}`"
         about = {"costs": way.costs, "reads": way.reads, "does not heal": way.cannot, "undone by": way.undo}
@@ -72,6 +79,8 @@ def lines_of(line: TableLine, ways: Sequence[Way]) -> Iterator[str]:
 
 
 def after(line: TableLine, ways: Sequence[Way]) -> Iterator[str]:
+    name = in_shell(line.table)
     if len(ways) > 1:
-        yield f"then: {ways[1].why}: `redolake mend {line.table}`"
-    yield f"prove it: `redolake verify {line.table}`"
+        yield f"then: {ways[1].why}: `redolake mend {name}`"
+    when = "prove it after the next run" if ways[0].command == "resume" else "prove it"
+    yield f"{when}: `redolake verify {name}`"

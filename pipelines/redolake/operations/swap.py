@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from redolake.errors import ConfigurationError, Finding
 from redolake.operations.declared import Option, Outcome, Table, operation
+from redolake.values.moment import check_copy
 
 if TYPE_CHECKING:
     from redolake.context import Run
 
-Copy = Annotated[str | None, Option("The whole copy, as a backfill to `copy` names it.", "Copy")]
+Copy = Annotated[str | None, Option("The whole copy, as a backfill to `copy` names it.", "Copy", check=check_copy)]
 Undo = Annotated[bool, Option("Put back what the last swap of the table has replaced.")]
 
 

@@ -116,7 +116,8 @@ def ways_of(table: TableLine) -> tuple[Way, ...]:
 
 def first_contents(table: TableLine) -> Way:
     if table.state == "snapshotting":
-        return Way(why="its snapshot is being read: let it end", faults=("not loaded",))
+        again = f"`redolake snapshot {in_shell(table.table)}`"
+        return Way(why=f"its snapshot is being read: let it end; if it was stopped, run {again}", faults=("not loaded",))
     typed = "redolake snapshot TABLE"
     return replace(WAYS["snapshot"], typed=typed, chosen={}, faults=("not loaded",), why="it has no contents yet", undo="")
 
@@ -124,7 +125,7 @@ def first_contents(table: TableLine) -> Way:
 def of_held(table: TableLine) -> Way:
     """Return the way that the cure of what holds the table names first; where it names none, the table goes on once a person
     has done what the cure says."""
-    why = f"it is held: {table.error}" + (f". First: {table.cure}" if table.cure else "")
+    why = f"it is held: {table.error}" + (f". What to do: {table.cure}" if table.cure else "")
     if table.complete_to_scn is None:
         return replace(WAYS["snapshot"], why=why, costs=whole_cost(table))
     command, options = next(((one[1], one[2]) for one in IN_CURE.finditer(table.cure) if one[1] in WAYS), ("resume", ""))
@@ -144,7 +145,9 @@ def of_fault(table: TableLine, fault: Fault) -> Way:
             return replace(WAYS["history rebuild"], why="its history says something else than the table")
         case "gap":
             gap = table.gaps[0]
-            why = f"SCN {gap.first_scn} to {gap.last_scn} was never read: restore its logs, or read the table again"
+            lacking = f"SCN {gap.first_scn} to {gap.last_scn} was never read"
+            again = f"`redolake snapshot {in_shell(table.table)} --replace`"
+            why = f"{lacking}: restore its logs; if they are gone, run {again} instead"
             each = "" if len(table.gaps) == 1 else f" --scn {gap.first_scn}"
             typed = f"{WAYS['close-gap'].typed}{each}"
             return replace(WAYS["close-gap"], typed=typed, why=why, chosen={"scn": gap.first_scn})

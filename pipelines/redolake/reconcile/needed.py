@@ -17,8 +17,8 @@ from redolake.land.closings import still_open
 from redolake.land.files import Files
 from redolake.ledger import TableEntry
 from redolake.reconcile.ledger import last_batch
-from redolake.reconcile.prunable import COPY
 from redolake.records.batches.spec import BatchSpec
+from redolake.values.moment import COPY
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 
 LISTED_AT_ONCE = 16

@@ -28,7 +28,6 @@ from redolake.records.snapshots import SnapshotManifest
 from redolake.values.scn import ChainPosition
 
 SHADOW = re.compile(r"\d+-\d+(-current|-changes|-copy|-replaced)?")
-COPY = re.compile(r"(?P<start>\d+)-(?P<end>\d+)-(?P<kind>copy|replaced)")  # whole copies of tables: steps/ranges/swap.py
 PROBE = "created-once-"  # see land/files.py: tried whether the store creates an object once
 UNFINISHED = ".part"
 

@@ -31,7 +31,7 @@ from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run
 from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
-from redolake.steps.run import read_and_load_snapshot, recover_redo_loss, run_pipeline, take_snapshot
+from redolake.steps.run import mend_by_snapshot, read_and_load_snapshot, recover_redo_loss, run_pipeline, take_snapshot
 from redolake.steps.selftest import run_selftest
 from redolake.steps.setup.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from redolake.steps.setup.migrate import migrate_ledger
@@ -118,6 +118,7 @@ __all__ = [
     "look_up_transaction",
     "look_up_ways",
     "measure_runway",
+    "mend_by_snapshot",
     "migrate_ledger",
     "mine_window_slice",
     "open_spark",

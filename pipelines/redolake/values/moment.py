@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from redolake.values.scn import check_scn
 
 WINDOW = re.compile(r"(\d{10})-(\d{20})-(\d{20})")
+COPY = re.compile(r"(?P<start>\d+)-(?P<end>\d+)-(?P<kind>copy|replaced)")  # whole copies of tables: steps/ranges/swap.py
 TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-]\d{2}:\d{2}|[A-Za-z][\w+/-]*)?")
 PATTERN = r"^\s*(\d+|first|now|\d{10}-\d{20}-\d{20}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*)\s*$"  # of all texts that may be one
 FORMS = 'an SCN, a time with its zone such as "2026-11-20 08:00 Europe/Berlin", `first`, `now`, or the name of a window'
@@ -106,6 +107,14 @@ def check_window(name: str) -> None:
     """Raise ValueError for a text that is no name of a window."""
     if not WINDOW.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a window, such as 1212321600-00000000000002000000-00000000000002000161")
+
+
+def check_copy(name: str) -> None:
+    """Raise ValueError for a text that is no name of a whole copy."""
+    if not COPY.fullmatch(name):
+        raise ValueError(
+            f"{name!r} is no name of a whole copy, such as 2000000-2000400-copy, which a backfill to `copy` prints"
+        )
 
 
 def is_time(text: str | int) -> bool:

@@ -181,7 +181,7 @@ def test_every_dag_that_is_started_by_hand_has_its_form_here() -> None:
     assert set(FORMS) == STARTED_BY_HAND == {part for _, part, *_ in RUNS.values()}
 
 
-NEEDS_REASON = "needs a reason, which is stored with it\n  do this: add --reason TEXT, or in Airflow fill in the field Reason"
+NEEDS_REASON = "needs a reason, which is stored with it\n    do this: add --reason TEXT, or in Airflow fill in the field Reason"
 # What is filled in, what the run gets of it, and what the run says. In a list, `=` stands before what is chosen; `!` turns a
 # switch.
 Fields = dict[str, str]

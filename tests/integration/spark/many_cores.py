@@ -74,14 +74,15 @@ def main(folder: Path, master: str) -> None:
     window = land(folder / "w", 10, 100, committed(0, 10, *changes))
     (applied,) = phase("batch with history", lambda: run_batch(spark, batch_spec(folder, [window], [mine]))).tables
     assert applied.error is None, applied.error
+    there = mine.destination
     compared = CompareTask(
-        mine.table, mine.target, mine.course.versions[0], (), 99, latest_version(mine.target), app_id=mine.app_id
+        mine.table, there.target, mine.course.versions[0], (), 99, latest_version(there.target), app_id=there.app_id
     )
     after = before | {n: f"new {n}" for n in range(CHANGES)}
     files = in_files(snapshot_spec(folder, mine, 99), after).tables[0].files
     found = phase("verify", lambda: compare_one(spark, replace(compared, files=files)))
     assert (found.missing_rows, found.extra_rows, found.differing_cells) == (0, 0, 0), found
-    assert phase("verify history", lambda: compare_with_history(spark, compared, str(mine.history))) == ProvedHistory()
+    assert phase("verify history", lambda: compare_with_history(spark, compared, str(there.history))) == ProvedHistory()
     spark.stop()
     (file,) = (path for path in events.rglob("*") if path.is_file() and not path.name.endswith(".crc"))
     sys.stdout.write(json.dumps(stages(file, phases)) + "\n")

@@ -32,7 +32,7 @@ def ddl_rows() -> list[dict[str, Any]]:
 
 
 def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
-    read = spark.read.format("delta").load(mine.target)
+    read = spark.read.format("delta").load(mine.destination.target)
     assert read.columns == ["ID", "N", "D", "_commit_scn"]
     return {(int(row["ID"]), str(row["N"]), row["D"], row["_commit_scn"]) for row in read.collect()}
 

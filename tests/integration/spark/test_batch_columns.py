@@ -33,7 +33,7 @@ def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_p
 
     assert result.tables[0].error is None
     assert rows_of(spark, mine) == AFTER_DDL
-    assert (result.tables[0].complete_to, position_of(mine.target, mine.app_id)) == (99, 99)
+    assert (result.tables[0].complete_to, position_of(mine.destination.target, mine.destination.app_id)) == (99, 99)
     Path(spec.manifest).unlink()
     assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
 

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from redolake.operations import MENDS
+from redolake.reconcile.cures import WAYS, Way
+from redolake.reconcile.table_state import TableLine
 from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
 from redolake.steps.proof.repair import ReadAgain
@@ -187,6 +189,31 @@ def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, me
     if len(called) == 2:
         ((_, looked_up, _), (_, dropped, how)) = mends.calls
         assert (looked_up[0], dropped, how["reason"]) == ("3.12.45", ("3.12.45", 3), "old")
+
+
+HELD = TableLine("SHOP.ORDERS", "lake", "held", 99, 7, False, None, (), "", code="x", error="made up")
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "way", "state", "called"),
+    [
+        (True, WAYS["resume"], "success", ["look_up_ways"]),
+        (False, WAYS["resume"], "success", ["look_up_ways", "resume_tables"]),
+        (False, WAYS["snapshot"], "success", ["look_up_ways", "mend_by_snapshot"]),
+        (False, WAYS["history rebuild"], "failed", ["look_up_ways"]),
+        (False, Way(why="redo is lost"), "failed", ["look_up_ways"]),
+        (True, Way(why="redo is lost"), "failed", ["look_up_ways"]),
+    ],
+)
+def test_mend_takes_the_first_way_and_fails_where_a_person_must_choose(run, mends, dry_run, way, state, called):
+    mends.answers("look_up_ways", (HELD, (way,)))
+    mends.answers("mend_by_snapshot", SimpleNamespace(tables=[SimpleNamespace(table="SHOP.ORDERS", rows=2, scn=99)]))
+
+    ended, ran = mended(run, {**ON_FORM, "mend": "mend", "tables": TWO[:1], "dry_run": dry_run})
+
+    assert (ended, names(mends)) == (state, called)
+    if len(called) == 2:
+        assert ran.get_task_instance("mend").xcom_pull("mend")[-1].endswith(": `redolake verify SHOP.ORDERS`")
 
 
 def test_what_cannot_be_undone_asks_with_the_lines_of_its_dry_run_and_does_only_what_was_shown(run, mends):

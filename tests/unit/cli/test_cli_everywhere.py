@@ -244,13 +244,20 @@ def test_wrong_words_are_refused_before_anything_is_opened(words: str, tmp_path:
 def test_mend_says_which_way_makes_a_table_right(running: Path) -> None:
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["mend", "SHOP.STOCK", "--config", str(running)])
     assert found.exit_code == 0, found.output
-    assert found.output.startswith("SHOP.STOCK: held")
-    assert "`redolake snapshot SHOP.STOCK --replace" in found.output or "`redolake resume SHOP.STOCK" in found.output
-    assert "Nothing is done yet; --execute does it." in found.output
+    lines = found.output.strip().splitlines()
+    assert lines[0] == "SHOP.STOCK: held, complete to SCN 2013999"
+    assert lines[1].startswith("- it is held: ALTER TABLE SHOP.STOCK MOVE is not supported. What to do: `redolake snapshot ")
+    assert lines[2].startswith("  snapshot: `redolake snapshot SHOP.STOCK --replace ")
+    assert lines[-1] == "Nothing is done yet; --execute does it."
 
-    right = CliRunner().invoke(app, ["mend", "SHOP.ORDERS", "--execute", "--reason", "x", "--config", str(running)])
-    assert right.exit_code == 0, right.output
-    assert "nothing to do" in right.output or "- " in right.output
+    right = ["SHOP.ORDERS: live, complete to SCN 2013999", "nothing to do"]
+    for options in ([], ["--execute", "--reason", "x"]):
+        done = CliRunner().invoke(app, ["mend", "SHOP.ORDERS", *options, "--config", str(running)])
+        assert (done.exit_code, done.output.strip().splitlines()) == (0, right)
+    told = CliRunner().invoke(app, ["mend", "SHOP.STOCK", "--output", "json", "--config", str(running)])
+    (way,) = json.loads(told.stdout)["ways"]
+    assert (way["command"], way["faults"]) == ("snapshot", ["held"])
+    assert way["typed"].startswith("redolake snapshot SHOP.STOCK --replace")
 
     typo = CliRunner().invoke(app, ["mend", "SHOP.ODERS", "--config", str(running)])
     assert (typo.exit_code, "did you mean SHOP.ORDERS" in typo.output) == (2, True)

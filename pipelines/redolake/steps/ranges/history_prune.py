@@ -70,6 +70,10 @@ def prune_histories(
     paths = {table: (path, run.pipeline.target(table)) for table, path in begun.items()}
     if shown is not None:
         paths = {table: path for table, path in paths.items() if str(table) in shown}
+        if gone := sorted({*shown} - {*map(str, paths)}):
+            raise Terminal(
+                f"the history of {', '.join(gone)} is not there any more", cure="look again, and decide of the others"
+            )
     found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.by or owner(), "reason": run.reason.strip()}
     with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():

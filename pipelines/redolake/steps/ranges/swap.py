@@ -22,7 +22,6 @@ from redolake.reconcile.approvals import record_approval
 from redolake.reconcile.contents import Contents
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import reconcile_ledger
-from redolake.reconcile.prunable import COPY
 from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import app_id, origin
 from redolake.records.batches.spec import BatchSpec
@@ -33,6 +32,7 @@ from redolake.steps.ranges.replay import Aim, shadow_folder
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table, named_tables
+from redolake.values.moment import COPY
 from redolake.values.quarantine import Wrong
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId

@@ -9,15 +9,19 @@ from redolake.reconcile.cures import Way, ways_of
 from redolake.reconcile.table_state import TableLine, table_lines
 from redolake.steps.shared.named_tables import named_table
 
+RECOVER = "`redolake recover` shows how it can continue"
+
 
 def look_up_ways(pipeline: Pipeline, name: str) -> tuple[TableLine, tuple[Way, ...]]:
-    """Return how the table is, and the ways that make it right. Raises ConfigurationError for a name that means no table, and
-    for one that the ledger does not know yet."""
+    """Return how the table is, and the ways that make it right; while redo is lost, that comes last. Raises ConfigurationError
+    for a name that means no table, and for one that the ledger does not know yet."""
     with open_to_read(pipeline) as context:
         table = named_table(context, name, past=True)
-        found = next(
-            (line for line in table_lines(pipeline, context.ledger.reading(windows=1)) if line.table == str(table)), None
-        )
+        reading = context.ledger.reading(windows=1)
+    found = next((line for line in table_lines(pipeline, reading) if line.table == str(table)), None)
     if found is None:
         raise ConfigurationError([Finding(str(table), "is not in the ledger yet", f"`redolake snapshot {table}`")])
-    return found, ways_of(found)
+    ways = ways_of(found)
+    if reading.loss is None or not found.is_captured:
+        return found, ways
+    return found, (*ways, Way(why=f"redo that it needs is lost, so it does not go on: {reading.loss.error['what']}. {RECOVER}"))
