@@ -337,7 +337,7 @@ def test_tables_whose_names_would_be_one_folder_never_write_over_each_other(shop
             f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
             f"INSERT INTO {name} VALUES ({number}, '{number}')",
         )
-    others = ["!SHOP.CUSTOMERS", "!SHOP.ORDER*", "!SHOP.PAYMENTS", "!SHOP.STOCK"]
+    others = ["!SHOP.CUSTOMERS", "!SHOP.ORDER*", "!SHOP.PAYMENTS", "!SHOP.STOCK", "!SHOP.EDGE_VALUES"]
     pipeline = shop.pipeline(tables=["SHOP.*", *others])
 
     def rows() -> list[str]:

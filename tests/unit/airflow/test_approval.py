@@ -252,7 +252,7 @@ def test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it(run, s
     steps.answers("record_rejection", None)
     forms = {
         "mend, quarantine drop": ({"tables": [value], "reason": value, "dry_run": False}, 4),
-        "mend, tx drop": ({"xid": value, "reason": value, "dry_run": False}, 5),
+        "mend, tx drop": ({"xid": "1.9.9", "reason": value, "dry_run": False}, 5),
         "mend, resume": ({"tables": [value], "ddl": "follow", "reason": value, "dry_run": False}, 3),
         "recover": ({"choice": "gap", "tables": [value], "dry_run": False}, 4),
     }

@@ -137,5 +137,5 @@ def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_
     states, _ = run(mend_dag, {"mend": "close-gap", "scn": 10, "reason": "tapes came back", "dry_run": dry_run})
 
     assert (states["approve", -1], states["mend", -1]) == ("success", state)
-    (asked,) = [kwargs for name, _, kwargs in recovery.calls if name == "close_gap"]
-    assert (asked["execute"], asked["reason"]) == (not dry_run, "tapes came back")
+    (asked,) = recovery.runs
+    assert (asked.execute, asked.reason) == (not dry_run, "tapes came back")
