@@ -186,9 +186,9 @@ class Services:
             command += ["--olr", str(self.olr_file(thread))]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
 
-    def workload_command(self, seconds: int, rate: float) -> list[str]:
+    def workload_command(self, seconds: int, rate: float, *options: str) -> list[str]:
         command = [sys.executable, "-m", "standin", "workload", "--dsn", self.pdb_dsn, "--output", "json"]
-        return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
+        return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3", *options]
 
     def spark_settings(self) -> dict[str, str]:
         """Return the settings of a server that runs for minutes over thousands of rows: compiling costs more than it saves."""

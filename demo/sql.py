@@ -16,8 +16,13 @@ SHOWN_ROWS = 50
 HELP = "End a statement with `;`. Each one that changes rows is committed. `exit` or Ctrl-D ends."
 
 
+DDL_WAITS = "ALTER SESSION SET DDL_LOCK_TIMEOUT = 10"  # for the rows that the workload has locked
+
+
 def run_statements(connection: Any, statements: Iterable[str], console: Console) -> bool:
     """Run each statement, print its rows or what it changed, and return whether all succeeded. An error does not end it."""
+    with connection.cursor() as cursor:
+        cursor.execute(DDL_WAITS)
     succeeded = True
     for statement in statements:
         try:

@@ -58,7 +58,8 @@ class Walkthrough:
 
     def keep_running(self) -> None:
         """Restart the workload at a low rate, and capture with it, for a user who inspects the demo."""
-        self.start("workload", self.services.workload_command(LONGEST_WORKLOAD_SECONDS, KEPT_RATE), ends=True)
+        command = self.services.workload_command(LONGEST_WORKLOAD_SECONDS, KEPT_RATE, "--no-long")  # a user's DDL does not wait
+        self.start("workload", command, ends=True)
         api = AirflowApi(self.services.airflow_url, LOGIN, LOGIN)
         api.login()
         api.unpause(f"{PIPELINE}_capture")

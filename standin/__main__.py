@@ -258,11 +258,14 @@ def workload(
     instance: Annotated[
         list[str] | None, typer.Option(help="Instance for the sessions; give it several times to spread them.")
     ] = None,
+    long: Annotated[
+        bool, typer.Option(help="Keep one transaction open over many others; DDL of CUSTOMERS waits for it.")
+    ] = True,
     output: Annotated[Output, typer.Option(help="Format of the summary.")] = Output.table,
 ) -> None:
     """Create the tables of a small shop if they are missing, change their rows, and print a summary."""
     with _one_line_errors(), _interruptible() as stop:
-        spec = Workload(dsn, user, password, seconds, transactions, rate, sessions, seed, tuple(instance or ()))
+        spec = Workload(dsn, user, password, seconds, transactions, rate, sessions, seed, tuple(instance or ()), long)
         summary = run_workload(spec, stop)
     if output is Output.json:
         sys.stdout.write(json.dumps(summary.as_dict()) + "\n")

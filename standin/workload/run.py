@@ -35,6 +35,7 @@ class Workload:
     sessions: int = 2
     seed: int = 1
     instances: Sequence[str] = ()
+    long: bool = True  # whether a transaction stays open over many others
 
     def __post_init__(self) -> None:
         if (self.seconds is None) == (self.transactions is None):
@@ -176,7 +177,7 @@ def _run_session(
         with workload.connect(number) as connection:
             session = ShopSession(connection, number, workload.seed)
             tallies[number] = session.tally
-            long = _LongTransaction(workload) if number == 0 else None
+            long = _LongTransaction(workload) if number == 0 and workload.long else None
             schedule = _Schedule(workload, _share(workload, number), stop)
             done = 0
             while schedule.wait_for_next():
