@@ -25,6 +25,8 @@ _DISCOUNTS = (Decimal(0), Decimal(0), Decimal("0.05"), Decimal("0.1"), Decimal("
 _DUPLICATE = 1  # ORA-00001
 _CHANGED_KEY_OFFSET = 100_000_000  # offset of changed customer keys, above those of new customers
 
+# Each INSERT names its columns, so that somebody may add others meanwhile.
+_INSERT_LINE = "INSERT INTO order_lines (order_id, line_no, sku, quantity, price, discount) VALUES (:1, :2, :3, :4, :5, :6)"
 _EDGE_COLUMNS: dict[str, Callable[[Random], Any]] = {
     "word": lambda rng: values.text(rng, 400),
     "padded": lambda rng: values.text(rng, 10),
@@ -157,7 +159,11 @@ class ShopSession:
         since, country, credit = values.earlier(rng, 300), rng.choice(("DE", "CH", "FR", "IT")), rng.randint(0, 40) * 250
         email = f"c{key}@example.com"
         row = (key, values.name(rng), email, country, credit, values.note(rng), since.replace(microsecond=0), since)
-        self._execute("INSERT INTO customers VALUES (:1, :2, :3, :4, :5, :6, :7, :8)", row, timestamps=(7,))
+        self._execute(
+            "INSERT INTO customers (id, name, email, country, credit, notes, since, updated_at) VALUES (:1, :2, :3, :4, :5, :6, :7, :8)",
+            row,
+            timestamps=(7,),
+        )
         self._undo_log.added(self._customers, key)
         self._count("CUSTOMERS", "insert", 1)
 
@@ -208,11 +214,15 @@ class ShopSession:
         placed = values.earlier(rng, 60)
         due = placed.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=14)
         row = (key, self._customers.draw(rng), "NEW", placed, due, total.quantize(Decimal("0.01")), values.note(rng))
-        self._execute("INSERT INTO orders VALUES (:1, :2, :3, :4, :5, :6, :7)", row, timestamps=(3,))
+        self._execute(
+            "INSERT INTO orders (id, customer_id, status, placed_at, due, total, remark) VALUES (:1, :2, :3, :4, :5, :6, :7)",
+            row,
+            timestamps=(3,),
+        )
         self._undo_log.added(self._orders, key)
         self._count("ORDERS", "insert", 1)
         with self.connection.cursor() as cursor:
-            cursor.executemany("INSERT INTO order_lines VALUES (:1, :2, :3, :4, :5, :6)", lines)
+            cursor.executemany(_INSERT_LINE, lines)
         for line in lines:
             self._undo_log.added(self._lines, (line[0], line[1]))
         self._count("ORDER_LINES", "insert", len(lines))
@@ -234,7 +244,9 @@ class ShopSession:
         rng, key = self._rng, self._new_id()
         method, paid = rng.choice(("card", "invoice", "transfer")), values.earlier(rng, 30).replace(microsecond=0)
         row = (key, self._orders.draw(rng), rng.randint(1, 9) * PRICES[rng.choice(SKUS)], method, paid, rng.randbytes(16))
-        self._execute("INSERT INTO payments VALUES (:1, :2, :3, :4, :5, :6)", row)
+        self._execute(
+            "INSERT INTO payments (id, order_id, amount, method, paid_at, token) VALUES (:1, :2, :3, :4, :5, :6)", row
+        )
         self._undo_log.added(self._payments, key)
         self._count("PAYMENTS", "insert", 1)
 
@@ -264,7 +276,11 @@ class ShopSession:
     def _new_edge(self) -> None:
         key = self._new_id()
         row = (key, *(self._edge_value(column) for column in _EDGE_COLUMNS))
-        self._execute("INSERT INTO edge_values VALUES (:1, :2, :3, :4, :5, :6, :7, :8, :9)", row, timestamps=(7,))
+        self._execute(
+            f"INSERT INTO edge_values (id, {', '.join(_EDGE_COLUMNS)}) VALUES (:1, :2, :3, :4, :5, :6, :7, :8, :9)",
+            row,
+            timestamps=(7,),
+        )
         self._undo_log.added(self._edges, key)
         self._count("EDGE_VALUES", "insert", 1)
 
