@@ -159,11 +159,8 @@ class ShopSession:
         since, country, credit = values.earlier(rng, 300), rng.choice(("DE", "CH", "FR", "IT")), rng.randint(0, 40) * 250
         email = f"c{key}@example.com"
         row = (key, values.name(rng), email, country, credit, values.note(rng), since.replace(microsecond=0), since)
-        self._execute(
-            "INSERT INTO customers (id, name, email, country, credit, notes, since, updated_at) VALUES (:1, :2, :3, :4, :5, :6, :7, :8)",
-            row,
-            timestamps=(7,),
-        )
+        columns = "id, name, email, country, credit, notes, since, updated_at"
+        self._execute(f"INSERT INTO customers ({columns}) VALUES (:1, :2, :3, :4, :5, :6, :7, :8)", row, timestamps=(7,))
         self._undo_log.added(self._customers, key)
         self._count("CUSTOMERS", "insert", 1)
 

@@ -218,7 +218,7 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
     testbed.source.work()
     kills.run(*CATCH_UP)
-    backfill(kills, before.end_scn)
+    backfill(kills, before.to_scn)
     kills.run(redolake, "verify", "SHOP.PARTS")
 
 
