@@ -297,8 +297,8 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "maintenance where nothing is old": (NAMED, "maintain", {}, {"dry_run": False}, "success", ""),
     "a list of open transactions": (NAMED, "mend", {"mend": "=tx drop: "}, {"xid": None, "dry_run": True}, "success", ""),
     "no transaction to drop": (
-        NAMED, "mend", {"mend": "=tx drop: ", "confirm": "e2e", "dry_run": "!"}, {"mend": "tx drop", "xid": None},
-        "failed", "no transaction is named",
+        NAMED, "mend", {"mend": "=tx drop: ", "reason": "gone", "confirm": "e2e", "dry_run": "!"},
+        {"mend": "tx drop", "xid": None}, "failed", "no transaction is named",
     ),
     "an unknown transaction": (
         NAMED, "mend", {"mend": "=tx drop: ", "xid": " 1.2.3"}, {"mend": "tx drop", "xid": " 1.2.3"},
