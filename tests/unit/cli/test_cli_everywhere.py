@@ -254,8 +254,8 @@ def test_mend_says_which_way_makes_a_table_right(running: Path) -> None:
     for options in ([], ["--execute", "--reason", "x"]):
         done = CliRunner().invoke(app, ["mend", "SHOP.ORDERS", *options, "--config", str(running)])
         assert (done.exit_code, done.output.strip().splitlines()) == (0, right)
-    told = CliRunner().invoke(app, ["mend", "SHOP.STOCK", "--output", "json", "--config", str(running)])
-    (way,) = json.loads(told.stdout)["ways"]
+    answer = CliRunner().invoke(app, ["mend", "SHOP.STOCK", "--output", "json", "--config", str(running)])
+    (way,) = json.loads(answer.stdout)["ways"]
     assert (way["command"], way["faults"]) == ("snapshot", ["held"])
     assert way["typed"].startswith("redolake snapshot SHOP.STOCK --replace")
 
