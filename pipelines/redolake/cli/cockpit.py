@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from redolake.cli.metrics_server import metrics_server
-from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipeline
+from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipelines
 from redolake.cli.output import Output, console, grid, print_alert, show
 from redolake.values.utc import utc_text
 
@@ -107,11 +107,9 @@ def metrics(
     For node_exporter: write the output into a file of its textfile collector.
     """
     from redolake.cockpit.metrics import prometheus_text
-    from redolake.config import load_configuration
 
     def text() -> str:
-        chosen = [select_pipeline(pipeline, config)] if pipeline else list(load_configuration(config).pipelines.values())
-        return prometheus_text([overview(pipeline) for pipeline in chosen])
+        return prometheus_text([overview(one) for one in select_pipelines(pipeline or None, config)])
 
     with report_errors(Output.table):
         if listen is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,15 +10,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from redolake.cli.cockpit import overview, verdict
+from redolake.cli.connections import read_from_airflow
 from redolake.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
     TablesArgument,
     chosen_pipeline,
+    chosen_pipelines,
     exit_code_of,
-    report_errors,
-    several_pipelines,
 )
 from redolake.cli.output import (
     Output,
@@ -44,6 +43,7 @@ from redolake.values.terms import account_text
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
+    from redolake.config import Pipeline
     from redolake.records.shown_facts import StreamFact
     from redolake.steps.recovery.runway import LogReport, ThreadRunwayReport
     from redolake.steps.shared.status import Status, TableStatus
@@ -52,47 +52,50 @@ if TYPE_CHECKING:
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show position, windows, tables and open transactions, from the ledger and the landing alone. Of several pipelines,
     if none is named, show the state of each."""
+    with chosen_pipelines(output, pipeline, config) as selected:
+        if len(selected) == 1:
+            show_one(selected[0], output)
+        else:
+            show_all(selected, output)
+
+
+def show_one(pipeline: Pipeline, output: Output) -> None:
     from redolake import steps
 
-    if pipeline is None and show_all(config, output):
-        return
-    with chosen_pipeline(output, pipeline, config) as selected:
-        result = steps.read_status(selected)
-        states: dict[str, str] = {}
-        if output is Output.table:
-            found = overview(selected)
-            states = {table.table: table.state_text for table in found.tables}
-            console.print(verdict(found), soft_wrap=True)
-        if result.tables or output is Output.json:
-            show(output, result, lambda: tables_grid(result, states))
-        if output is Output.table:
-            show_details(result)
+    result = steps.read_status(pipeline)
+    states: dict[str, str] = {}
+    if output is Output.table:
+        found = overview(pipeline)
+        states = {table.table: table.state_text for table in found.tables}
+        console.print(verdict(found), soft_wrap=True)
+    if result.tables or output is Output.json:
+        show(output, result, lambda: tables_grid(result, states))
+    if output is Output.table:
+        show_details(result)
 
 
-def show_all(config: Path | None, output: Output) -> bool:
-    """Show the sentence of each pipeline of the file; return whether it has several. Each is asked, whatever fails in others;
-    then the command ends with the code of the first error."""
+def show_all(pipelines: Sequence[Pipeline], output: Output) -> None:
+    """Show the sentence of each pipeline. Each is asked, whatever fails in others; then the command ends with the code of the
+    first error."""
     failed: list[RedolakeError] = []
-    with report_errors(output):
-        pipelines = several_pipelines(config)
-        lines = list[dict[str, Any]]()
-        for one in pipelines:
-            try:
-                found = overview(one)
-            except RedolakeError as error:
-                failed.append(error)
-                lines.append({"pipeline": one.name, "error": error.as_dict()})
-                if output is Output.table:
-                    print_alert(f"{one.name}: {error}")
-            else:
-                lines.append({"pipeline": one.name, "health": found.health})
-                if output is Output.table:
-                    console.print(verdict(found), soft_wrap=True)
-        if pipelines and output is Output.json:
-            print_json({"pipelines": lines})
+    lines = list[dict[str, Any]]()
+    for one in pipelines:
+        try:
+            read_from_airflow(one.ledger.connection)
+            found = overview(one)
+        except RedolakeError as error:
+            failed.append(error)
+            lines.append({"pipeline": one.name, "error": error.as_dict()})
+            if output is Output.table:
+                print_alert(f"{one.name}: {error}")
+        else:
+            lines.append({"pipeline": one.name, "health": found.health})
+            if output is Output.table:
+                console.print(verdict(found), soft_wrap=True)
+    if output is Output.json:
+        print_json({"pipelines": lines})
     if failed:
         raise typer.Exit(exit_code_of(failed[0]))
-    return bool(pipelines)
 
 
 def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:

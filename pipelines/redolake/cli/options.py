@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -78,6 +78,14 @@ def chosen_pipeline(
         yield resolve_connections(selected) if connects else selected
 
 
+@contextmanager
+def chosen_pipelines(output: Output, name: str | None, config: Path | None) -> Iterator[list[Pipeline]]:
+    """Yield the named pipeline, or all, for a command whose errors are reported as `report_errors` does."""
+    given.options = tuple(chosen_by(name, config))
+    with report_errors(output):
+        yield select_pipelines(name, config)
+
+
 def chosen_by(name: str | None, config: Path | None) -> Iterator[str]:
     """Yield the options that have chosen the pipeline, but for those that the environment repeats."""
     if name is not None and name != os.environ.get("REDOLAKE_PIPELINE"):
@@ -111,27 +119,27 @@ def exit_code_of(error: RedolakeError) -> int:
 
 def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
     """Return the named pipeline, or the only one. Raises ConfigurationError that lists the names."""
+    found = select_pipelines(name, config)
+    if len(found) != 1:
+        raise no_choice("name one pipeline", config, (one.name for one in found))
+    return found[0]
+
+
+def select_pipelines(name: str | None, config: Path | None) -> list[Pipeline]:
+    """Return the named pipeline, or all. Raises ConfigurationError that lists the names."""
     pipelines = load_configuration(config).pipelines
-    if name is None and len(pipelines) == 1:
-        return next(iter(pipelines.values()))
-    if name is None or name not in pipelines:
-        what = "name one pipeline" if name is None else f"no pipeline {name!r}"
-        raise ConfigurationError(
-            [Finding(str(config or "pipelines.yml"), what, "--pipeline with one of: " + ", ".join(sorted(pipelines)))]
-        )
+    if name is None:
+        return [*pipelines.values()]
+    if name not in pipelines:
+        raise no_choice(f"no pipeline {name!r}", config, pipelines)
     read_from_airflow(pipelines[name].ledger.connection)
-    return pipelines[name]
+    return [pipelines[name]]
 
 
-def several_pipelines(config: Path | None) -> list[Pipeline]:
-    """Return the pipelines of a file that has more than one, with the ledgers' connections from Airflow."""
-    given.options = tuple(chosen_by(None, config))
-    pipelines = [*load_configuration(config).pipelines.values()]
-    if len(pipelines) == 1:
-        return []
-    for one in pipelines:
-        read_from_airflow(one.ledger.connection)
-    return pipelines
+def no_choice(what: str, config: Path | None, names: Iterable[str]) -> ConfigurationError:
+    return ConfigurationError(
+        [Finding(str(config or "pipelines.yml"), what, "--pipeline with one of: " + ", ".join(sorted(names)))]
+    )
 
 
 def confirm(pipeline: Pipeline, yes: bool) -> None:
