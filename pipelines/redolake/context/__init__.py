@@ -102,6 +102,11 @@ class Run:
     def name(self) -> str:
         return self.pipeline.name
 
+    @property
+    def decided_by(self) -> str:
+        """Who decides: the person that was named, else who holds this run's leases."""
+        return self.by or owner()
+
     def __enter__(self) -> Self:
         if not self._entered:
             self._open()

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from redolake.config import Pipeline
-from redolake.context import Report, Run, owner, silent, step
+from redolake.context import Report, Run, silent, step
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_THE_LAKE,
@@ -101,7 +101,7 @@ def mend_by_snapshot(run: Run, table: str, *, replace: bool) -> LoadedSnapshot:
     """Read a table again, or for the first time, and record who decided that and why."""
     with run as context:
         why = {"table": table, "reason": context.reason.strip()}
-        context.ledger.record_decision("snapshot", why, context.by or owner())
+        context.ledger.record_decision("snapshot", why, context.decided_by)
         return read_and_load_snapshot(context, [table], replace)
 
 

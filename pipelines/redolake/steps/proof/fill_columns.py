@@ -13,7 +13,7 @@ import uuid
 from contextlib import nullcontext
 from dataclasses import replace
 
-from redolake.context import Run, owner, step
+from redolake.context import Run, step
 from redolake.errors import RedolakeError, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -59,7 +59,7 @@ def fill_columns(run: Run, table_name: str) -> ReadAgain:
     ):
         check_list(one)
         asked = ReadAgain(
-            str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=run.by or owner(),
+            str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=run.decided_by,
             columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=run.reason.strip(),
         )  # fmt: skip
         if lease is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.context import Run, owner, step
+from redolake.context import Run, step
 from redolake.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit, one_line
 from redolake.host import crash
 from redolake.reconcile.approvals import record_approval
@@ -145,7 +145,7 @@ def retry_quarantine(run: Run, table_name: str, keys: Sequence[Mapping[str, str]
     wanted = choose_keys(states_of(found), table, keys)
     assert found is not None
     check_key(run, table)
-    asked = ReadAgain(str(table), cause=BY_HAND, by=run.by or owner(), reason=run.reason.strip())
+    asked = ReadAgain(str(table), cause=BY_HAND, by=run.decided_by, reason=run.reason.strip())
     right, left, scn = repair_keys(lambda part: read_again(run, asked, [json.loads(key) for key in part]), wanted)
     return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
@@ -187,7 +187,7 @@ def drop_quarantined(run: Run, table_name: str, keys: Sequence[Mapping[str, str]
     """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
     check_reason("to drop changes", run.reason)
-    by, reason = run.by or owner(), run.reason.strip()
+    by, reason = run.decided_by, run.reason.strip()
     reconcile_ledger(run)
     table = named_table(run, table_name)
     found = quarantine_of(run, run.ledger.table(table))

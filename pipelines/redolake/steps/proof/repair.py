@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from redolake.apply.verify.comparison import Difference, Part
 from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, owner, step
+from redolake.context import Run, open_to_read, step
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -166,7 +166,7 @@ def repair_table(run: Run, table_name: str, keys: Keys | None = None) -> ReadAga
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", run.reason)
-    asked = ReadAgain(table_name, cause=BY_HAND, by=run.by or owner(), reason=run.reason.strip())
+    asked = ReadAgain(table_name, cause=BY_HAND, by=run.decided_by, reason=run.reason.strip())
     return read_again(run, asked, keys or None)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from redolake.context import Run, now, open_pipeline_source, owner, step
+from redolake.context import Run, now, open_pipeline_source, step
 from redolake.errors import RedoNotUnderstood, Terminal, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.landing import Landing
@@ -280,7 +280,7 @@ def close_table(task: Task, entry: TableEntry, touched: TouchedRows) -> ReadAgai
     if not problem and up_to is None:
         problem = open_transactions_of(touched, entry, entry.complete_to_scn)
     asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys))
-    asked = replace(asked, reason=run.reason.strip(), by=run.by or owner())
+    asked = replace(asked, reason=run.reason.strip(), by=run.decided_by)
     if problem:
         return asked
     done = read_again(run, asked, one.named_keys, up_to)

@@ -13,7 +13,7 @@ from typing import Any
 
 from redolake.apply.history_cut import HistoryCut
 from redolake.apply.lake_tables import read_log
-from redolake.context import Run, now, owner, step
+from redolake.context import Run, now, step
 from redolake.errors import ConfigurationError, Finding, Terminal, one_line
 from redolake.steps.shared.leases import apply_lease_renewed
 from redolake.steps.shared.named_tables import named_tables
@@ -74,7 +74,7 @@ def prune_histories(
             raise Terminal(
                 f"the history of {', '.join(gone)} is not there any more", cure="look again, and decide of the others"
             )
-    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.by or owner(), "reason": run.reason.strip()}
+    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.decided_by, "reason": run.reason.strip()}
     with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():
             session = run.spark.session()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from redolake.context import Run, owner, step
+from redolake.context import Run, step
 from redolake.errors import RedolakeError, Transient, in_shell, plain_lines
 from redolake.host.progress import Progress
 from redolake.land.dictionary import Readings
@@ -102,7 +102,7 @@ def backfill_live(
     one = check_tables(old_range(beside_it, scns, chosen))
     refuse(list(missing_files(beside_it, one.windows)))
     rows = read_rows(run, one)
-    asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=run.by or owner(), reason=run.reason.strip())
+    asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=run.decided_by, reason=run.reason.strip())
     found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
     if not run.execute:
         return found

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from redolake.apply.table_log import VersionToRead
-from redolake.context import Run, owner, step
+from redolake.context import Run, step
 from redolake.errors import ConfigurationError, Finding, QuarantineInTheWay, Terminal, in_shell, plain_lines
 from redolake.host import crash
 from redolake.land import layout
@@ -219,7 +219,7 @@ def swap_table(context: Run, table_name: str, copy: str | None = None) -> Swappe
         context.report(f"{table}: bringing its copy to SCN {at.scn}")
         fold(context, spec, there)
         copied = replace(base, complete_to=at.scn)
-        named = replace(found, by=context.by or owner(), reason=context.reason.strip())
+        named = replace(found, by=context.decided_by, reason=context.reason.strip())
         return swap(context, there.version(context, table, copied), copied, named, writer)
 
 
