@@ -62,7 +62,7 @@ DONE = SimpleNamespace(lines=["done"], without_samples=None, equal=True, left=()
 FORMS = {  # by DAG, with a mend: its form, and the step that gets the names, one call for each where it takes one
     "verify": ({}, "verify_tables", Verification(True, (), (), ())),
     "mend, repair": ({"reason": "{{ti}}"}, "repair_table", DONE),
-    "mend, swap": ({"copy": "{{6*7}}", "reason": "{{ti}}"}, "swap_table", DONE),
+    "mend, swap": ({"copy": "5-9-copy", "reason": "{{ti}}"}, "swap_table", DONE),
     "mend, fill-columns": ({"reason": "{%"}, "fill_columns", DONE),
     "mend, resume": ({"reason": "{{ti}}"}, "resume_tables", tuple(NAMES)),
     "backfill": (
@@ -87,6 +87,17 @@ def test_a_form_hands_on_names_as_they_are(odd, steps, part):
 
     given = [one for name, args, _ in steps.calls if name == step for one in args if one == NAMES or one in NAMES]
     assert (ran.state, given) == ("success", NAMES if given[0] != NAMES else [NAMES])
+
+
+def test_a_form_refuses_what_is_no_name_of_a_copy_as_it_is_written(odd, steps, capfd):
+    from redolake.airflow.mend import mend_dag
+
+    steps.answers("swap_table", DONE)
+
+    _, ran = odd(mend_dag, {"mend": "swap", "tables": NAMES[:1], "copy": "{{6*7}}", "reason": "{{ti}}", "dry_run": False})
+
+    assert (ran.state, steps.calls) == ("failed", [])
+    assert "'{{6*7}}' is no name of a whole copy" in "".join(capfd.readouterr())
 
 
 def reading_again(pipeline):
