@@ -106,13 +106,18 @@ def stop(folder: KeptOption = Path(".demo")) -> None:
         console.print(f"stopped {name}", highlight=False)
 
 
+def stopped(why: str) -> typer.Exit:
+    """Print why a command needs a demo that is kept running, and return its end."""
+    console.print(f"{why}\n  do this: make demo KEEP=1", markup=False, highlight=False)
+    return typer.Exit(STOPPED)
+
+
 @app.command()
 def kill(folder: KeptOption = Path(".demo")) -> None:
     """End Airflow and Spark of a kept demo as a dead machine would; it starts them again."""
     killed = kill_recorded(process_record_file(folder), RESTARTED)
     if not killed:
-        console.print(f"No demo is running in {folder}.\n  do this: make demo KEEP=1", markup=False, highlight=False)
-        raise typer.Exit(STOPPED)
+        raise stopped(f"No demo is running in {folder}.")
     console.print(
         f"killed {' and '.join(killed)}, with all tasks; the demo starts them again in {DEAD_SECONDS} s", highlight=False
     )
@@ -128,18 +133,16 @@ def sql(
 
     from demo.sql import HELP, run_statements, typed_statements
 
-    address = (folder / ADDRESS_FILE).read_text() if (folder / ADDRESS_FILE).exists() else None
-    if address is None:
-        console.print(f"No demo is running in {folder}.\n  do this: make demo KEEP=1", markup=False, highlight=False)
-        raise typer.Exit(STOPPED)
+    if not (folder / ADDRESS_FILE).exists():
+        raise stopped(f"No demo is running in {folder}.")
+    address = (folder / ADDRESS_FILE).read_text()
     try:
         with oracledb.connect(user=SCHEMA, password=PASSWORD, dsn=address) as connection:
             if not statements and sys.stdin.isatty():
                 console.print(f"{SCHEMA} at {address}. {HELP}", markup=False, highlight=False)
             succeeded = run_statements(connection, statements or typed_statements(), console)
     except oracledb.Error as error:
-        console.print(f"{address} does not answer: {error}\n  do this: make demo KEEP=1", markup=False, highlight=False)
-        raise typer.Exit(STOPPED) from None
+        raise stopped(f"{address} does not answer: {error}") from None
     raise typer.Exit(0 if succeeded else STOPPED)
 
 
