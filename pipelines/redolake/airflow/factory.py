@@ -55,11 +55,11 @@ def build_dags(dag_file: Path, *names: str) -> dict[str, DAG]:
         raise ConfigurationError(
             [Finding(str(file), f"has no pipeline {name}, which {dag_file} builds", "correct either") for name in unknown]
         )
-    wanted = {name for name in known if is_wanted(name, names, get_parsing_context().dag_id)}
-    dags = [dag for name, pipeline in configuration.pipelines.items() if name in wanted for dag in dags_of(pipeline)]
-    return {
-        dag.dag_id: dag for dag in [*dags, *(misconfigured_dag(name, error) for name, error in wrong.items() if name in wanted)]
-    }
+    dag_id = get_parsing_context().dag_id
+    dags = list[DAG]()
+    for name in (name for name in known if is_wanted(name, names, dag_id)):
+        dags += [misconfigured_dag(name, wrong[name])] if name in wrong else dags_of(configuration.pipelines[name])
+    return {dag.dag_id: dag for dag in dags}
 
 
 def is_wanted(name: str, names: Sequence[str], dag_id: str | None) -> bool:
