@@ -16,8 +16,6 @@ from functools import partial, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
-
 from redolake.config import Pipeline
 from redolake.context.spark import Spark, check_damage
 from redolake.errors import (
@@ -37,7 +35,7 @@ from redolake.ledger.connection import url_of_connection
 from redolake.ledger.entries import LeaseKind, lease_name
 from redolake.records.captured import CapturedTables
 from redolake.records.jobs import Spec, decode_spec
-from redolake.source import ConnectParams, RetryRule, Source, connect_params, open_source
+from redolake.source import ConnectParams, Source, connect_params, open_source
 from redolake.values.table import TableId
 
 T = TypeVar("T")
@@ -215,13 +213,7 @@ class Run:
                 self.begin_turn()  # what the ledger has recorded may be lost with its connection
                 raise
 
-        retry = self.pipeline.retry
-        return Retrying(
-            retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(retry.attempts),
-            wait=wait_exponential(multiplier=retry.initial_seconds, max=retry.max_seconds),
-            reraise=True,
-        )(attempt)
+        return self.pipeline.retry.call(attempt)
 
 
 def step(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run | Pipeline, P], T]:
@@ -348,12 +340,11 @@ def ledger_url(pipeline: Pipeline) -> str:
 
 def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
     """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
-    retry = RetryRule(pipeline.retry.initial_seconds, pipeline.retry.max_seconds, pipeline.retry.attempts)
     return open_source(
         params or pipeline_params(pipeline),
         container=container,
         call_timeout_seconds=pipeline.source.call_timeout_seconds,
-        retry=retry,
+        retry=pipeline.retry,
     )
 
 

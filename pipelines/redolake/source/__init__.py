@@ -32,7 +32,7 @@ from redolake.source.handover import (
 )
 from redolake.source.log_headers import read_log_headers
 from redolake.source.number_range import number_findings, number_rules
-from redolake.source.oracle import RetryRule, Source, open_source
+from redolake.source.oracle import Source, open_source
 from redolake.source.policies import require_unfiltered
 from redolake.source.preflight import ProbeResult, preflight_findings, preflight_notes
 from redolake.source.probe import probe
@@ -55,7 +55,6 @@ __all__ = [
     "ListedTable",
     "Part",
     "ProbeResult",
-    "RetryRule",
     "ScnAtTime",
     "Source",
     "TableSize",
