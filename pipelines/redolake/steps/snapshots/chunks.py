@@ -97,8 +97,9 @@ class ChunkReading:
         took = time.monotonic() - self.begun_at
         left = round(took / self.bytes_read * (total - done), 1) if self.bytes_read else None
         return SnapshotFact(
-            "reading", self.task.scn, chunks=len(sizes), chunks_read=len(read), bytes=total, bytes_read=done, seconds_left=left
-        )
+            "reading", self.task.scn, chunks=len(sizes), chunks_read=len(read), bytes=total, bytes_read=done,
+            seconds_left=left, rows_per_second=round(self.rows / took, 1) if took else None,
+        )  # fmt: skip
 
 
 def read_chunks(task: ReadTask) -> SnapshotManifest | None:
