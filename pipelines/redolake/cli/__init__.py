@@ -23,6 +23,7 @@ from redolake.cli import (
 )
 from redolake.cli.operations import command_of
 from redolake.cli.options import EXIT_CODES
+from redolake.cli.output import stderr
 from redolake.errors import one_line
 from redolake.operations import OPERATIONS
 
@@ -45,6 +46,13 @@ class LogLine(logging.Formatter):
         return super().formatMessage(record)
 
 
+class LogHandler(logging.Handler):
+    """Prints a message above the bars of what is under way."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stderr.print(self.format(record), highlight=False, soft_wrap=True)
+
+
 def print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"redolake {__version__}")
@@ -61,9 +69,9 @@ def configure(
     ] = False,
 ) -> None:
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
-    logging.basicConfig(level=logging.WARNING)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(LogLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler = LogHandler()
+    handler.setFormatter(LogLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("redolake").setLevel(level)
 
 
