@@ -11,6 +11,7 @@ from redolake import __version__
 from redolake.cli import (
     checks,
     cockpit,
+    demo,
     init,
     monitoring,
     quarantine,
@@ -76,7 +77,7 @@ def configure(
 
 
 PANELS = {
-    "Set up": "init validate plan doctor setup-sql olr-config migrate selftest spark",
+    "Set up": "demo init validate plan doctor setup-sql olr-config migrate selftest spark",
     "Run": "snapshot run",
     "Look": "status tables windows stats explain-lag runway metrics schema tx views",
     "Prove and mend": "verify mend repair resume quarantine fill-columns remine recover",
@@ -91,7 +92,7 @@ GROUPS = {
     "tx": (transactions.app, "List open transactions, or drop one on purpose."),
 }
 WRITTEN = (init, setup, replication, reading, monitoring, cockpit, checks)
-COMMANDS = {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
+COMMANDS = {"demo": demo.demo} | {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
 for words, operation in OPERATIONS.items():
     first, _, second = words.partition(" ")
     if second:
@@ -104,7 +105,8 @@ for panel, names in PANELS.items():
             group, help = GROUPS[name]
             app.add_typer(group, name=name, help=help, rich_help_panel=panel)
         else:
-            app.command(name=name, rich_help_panel=panel)(COMMANDS[name])
+            settings = demo.ALL_ARGUMENTS if name == "demo" else None
+            app.command(name=name, rich_help_panel=panel, context_settings=settings)(COMMANDS[name])
 
 
 def main() -> None:

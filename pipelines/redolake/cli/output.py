@@ -140,7 +140,7 @@ def progress() -> Iterator[Callable[[str], None]]:
         def report(line: str) -> None:
             print_progress(line)
             if line:
-                bars.reset(now, description=shortened(line), total=None)
+                bars.reset(now, description=begin_of(line), total=None)
             if not isinstance(line, Progress):
                 return
             if line.work not in tasks:
@@ -168,7 +168,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
     def watch() -> None:
         while not ended.is_set():
             if not said.wait(SILENT_SECONDS):
-                print_progress(f"still: {shortened(last)} ({duration(time.monotonic() - since)})")
+                print_progress(f"still: {begin_of(last)} ({duration(time.monotonic() - since)})")
             said.clear()
 
     watching = Thread(target=watch, daemon=True)
@@ -181,7 +181,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
         watching.join()
 
 
-def shortened(line: str) -> str:
+def begin_of(line: str) -> str:
     """Return the beginning of a line of progress, for a place that has one line."""
     first = line.partition("\n")[0]
     return first if len(first) <= LAST_LINE else f"{first[: LAST_LINE - 2]} .."

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from redolake.values.amounts import duration
 
-SILENT_SECONDS = 10.0  # the longest time in which nobody is told how far the work is
+SILENT_SECONDS = 10.0  # the longest time without a word of how far the work is
 
 
 class Frame(Protocol):
@@ -62,12 +62,12 @@ def count_rows(
 ) -> Iterator[Rows]:
     """Pass batches of rows on, and report after each how many rows there were, of those `expected`. Every ten seconds the
     report is a line, which `record` gets too; the others are empty, for a terminal's bar alone."""
-    done, begun, told = 0, time.monotonic(), time.monotonic()
+    done, begun, said_at = 0, time.monotonic(), time.monotonic()
     for batch in batches:
         done, seconds = done + batch.num_rows(), time.monotonic() - begun
         found = Progress("", work, done, None if expected is None or expected <= done else expected, seconds)
-        if time.monotonic() - told >= SILENT_SECONDS:
-            told, found = time.monotonic(), Progress(f"{work}: {found.amounts}", work, done, found.total, seconds)
+        if time.monotonic() - said_at >= SILENT_SECONDS:
+            said_at, found = time.monotonic(), Progress(f"{work}: {found.amounts}", work, done, found.total, seconds)
             record(found)
         report(found)
         yield batch

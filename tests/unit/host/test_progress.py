@@ -1,4 +1,4 @@
-"""What a person is told while something takes long."""
+"""What a person sees while something takes long."""
 
 from __future__ import annotations
 
