@@ -224,7 +224,7 @@ def test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed(terminal: Termin
 def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) -> None:
     terminal.run("redolake run --until-caught-up")
     terminal.change("INSERT INTO parts (id, place) VALUES (50, 'x')")
-    window = capture(Run(terminal.pipeline, terminal.shop.params)).window
+    window = capture(Run(terminal.pipeline, terminal.shop.params)).plan.window
     damaged = max(Path(terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     damaged.unlink()
     code, output = terminal.run(f"redolake remine {window}")
@@ -362,7 +362,7 @@ class States:
 
     def damage(self) -> None:
         self.insert()
-        window = str(capture(Run(self.terminal.pipeline, self.terminal.shop.params)).window)
+        window = str(capture(Run(self.terminal.pipeline, self.terminal.shop.params)).plan.window)
         self.values["WINDOW"] = window
         self.ended.callback(lambda: self.terminal.run(f"redolake remine {window} --replace --execute"))
         max(Path(self.terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns).unlink()

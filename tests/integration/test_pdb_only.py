@@ -83,7 +83,7 @@ def test_a_row_is_landed_once_whatever_thread_it_is_from(tmp_path: Path, no_spar
             dsn=tenant.oracle.root_dsn,
             pdb_only=False,
         )
-        again = steps.remine_window(Run(pipeline, root), inside.window)
+        again = steps.remine_window(Run(pipeline, root), inside.plan.window)
 
         assert again.equal, again.differs
 

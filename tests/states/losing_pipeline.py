@@ -47,7 +47,7 @@ class LosingPipeline:
 
     def land(self) -> None:
         """Land every sealed window, and apply nothing."""
-        while capture(Run(self.pipeline, self.shop.params)).outcome == "window":
+        while capture(Run(self.pipeline, self.shop.params)).plan.outcome == "window":
             pass
 
     def lose_redo(self) -> None:

@@ -29,8 +29,8 @@ from redolake.records.gaps import GapKind
 from redolake.records.windows import SliceRecord
 from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
-from redolake.steps.capture.receive import receive_next_window
-from redolake.steps.capture.windows import AlreadyLanded, Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
+from redolake.steps.capture.receive import CapturedWindow, receive_next_window
+from redolake.steps.capture.windows import AlreadyLanded, Outcome, land_window, mine_window_slice, plan_next_window
 from redolake.steps.recovery.recover import check_gap_reason, continue_after
 from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
@@ -56,17 +56,6 @@ class RunOutcome:
     outcome: Outcome  # of the last plan
     reason: str
     tables: tuple[TableStatus, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedWindow(PlanOutcome):
-    """A plan that was carried out: `rows` change rows were landed for its window."""
-
-    rows: int = 0
-
-    @classmethod
-    def of(cls, plan: PlanOutcome, rows: int = 0) -> CapturedWindow:
-        return cls(plan.outcome, plan.reason, plan.window, plan.slices, plan.awaited, plan.announced, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +165,9 @@ def run_pipeline(
         first_contents(run, beside)
         while True:
             was_free = beside.is_free()
-            found = capture(run, times)
-            windows, rows = windows + (found.outcome == "window"), rows + found.rows
+            captured = capture(run, times)
+            found = captured.plan
+            windows, rows = windows + (found.outcome == "window"), rows + captured.rows
             if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
             applied, rows = apply(run, times), 0
@@ -283,12 +273,12 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
         with times.of("receive"):
             received = run.retry(receive_next_window)
         run.report(f"{received.plan.outcome}: {received.plan.reason}")
-        return CapturedWindow.of(received.plan, 0 if received.landed is None else received.landed.rows)
+        return received
     with times.of("gate"):
         found = run.retry(plan_next_window)
     run.report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
-        return CapturedWindow.of(found)
+        return CapturedWindow(found)
 
     def mine(number: int) -> SliceRecord | AlreadyLanded:
         with run.fork() as own:
@@ -302,7 +292,7 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
     with times.of("land"):
         landed = run.retry(partial(land_window, window=window, mined_slices=records))
     run.report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
-    return CapturedWindow.of(found, landed.rows)
+    return CapturedWindow(found, landed)
 
 
 @step

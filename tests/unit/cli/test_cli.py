@@ -18,9 +18,9 @@ from redolake.cli import app, output
 from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
-from redolake.reconcile.dropped_transactions import DropReport
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
 from redolake.reconcile.redo_loss import ErrorReport
-from redolake.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import FindingGroup
 from redolake.steps.plan_edit import EditPlan, TableEdit
 from redolake.steps.proof.verify import NotCompared, TableComparison, Verification

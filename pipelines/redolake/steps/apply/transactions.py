@@ -12,11 +12,11 @@ from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of
 from redolake.config import Pipeline
 from redolake.context import Run, now, open_to_read
-from redolake.errors import OF_BATCH, InvariantBroken, Terminal, one_line, plain_lines, report_with
+from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.carried import CarriedRows, read_carried
-from redolake.reconcile.dropped_transactions import DropReport, key_of, read_drops
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport, key_of, read_drops
 from redolake.reconcile.ledger import drops, landed_position, last_batch, reconcile_ledger
 from redolake.reconcile.table_versions import app_id, known_versions
 from redolake.records.batches.carry import OpenTransaction
@@ -25,18 +25,6 @@ from redolake.records.drops import DroppedTransaction
 from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import apply_lease
 from redolake.values.scn import ChainPosition
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTransactionReport(OpenTransaction):
-    """An open transaction; `age_seconds` ends with the newest redo that the last batch has read, by the database's clock."""
-
-    age_seconds: int | None
-
-    def __str__(self) -> str:
-        begun = f"open since SCN {self.start_scn} ({self.first_at}), {self.rows} rows"
-        who = f"user {self.username or 'unknown'}, redo thread {self.thread}"
-        return one_line(f"{self.xid} of container {self.con_id}: {begun}, {who}")
 
 
 @dataclass(frozen=True, slots=True)
