@@ -50,7 +50,6 @@ from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
-    from redolake.job.as_of import RowsAsOf
     from redolake.steps.ranges.swap import CopiedTable
 
 T = TypeVar("T", bound="TableAsOf | CopiedTable")
@@ -317,7 +316,9 @@ def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: Cha
 
 
 @contextmanager
-def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent) -> Iterator[RowsAsOf]:
+def opened_as_of(
+    pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent
+) -> Iterator[tuple[Mapping[TableId, Any], Mapping[TableId, tuple[str, ...]]]]:
     """Yield the tables of a plan as data frames, which can be read until the end of the block, and the keys that are wrong."""
     from redolake.job.as_of import read_versions
 
@@ -368,8 +369,8 @@ def read_as_of(
     if to is not None:
         check_folder_to_write(pipeline, "--to", to)
     plan = plan_read(pipeline, moment, tables)
-    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as opened:
-        frames, known = opened.frames, with_wrong_keys(plan.tables, opened.wrong)
+    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as (frames, wrong):
+        known = with_wrong_keys(plan.tables, wrong)
         found = ReadAsOf(plan.scn, plan.at, known)
         if to is not None:
             return replace(found, tables=write_all(pipeline, frames, to, known, report), files=to)

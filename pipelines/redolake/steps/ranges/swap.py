@@ -272,7 +272,8 @@ def swap(
     lists = read_lists(context, copy)
     done = find_swap(copy.path, copy.app_id, found.copy, found.applied_scn)
     if done is not None:  # an earlier run was killed after it
-        return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
+        kept_as, version = done
+        return with_list(replace(found, kept=kept_as, delta_version=version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.copy))
     context.report(f"{table}: keeping its rows as {name}")
