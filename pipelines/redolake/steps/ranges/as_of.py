@@ -45,7 +45,7 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
-from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
+from redolake.values.moment import AtWindow, parse_moment
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 
@@ -183,17 +183,17 @@ def position_of(context: Run, text: str, manifests: Sequence[WindowManifest], en
 def scn_of_moment(context: Run, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
     moment = parse_moment(text)
     match moment:
-        case AtScn(scn):
-            return scn
-        case AtEdge("now"):
+        case int():
+            return moment
+        case "now":
             return min(entry.position for entry in entries).scn
-        case AtEdge():
+        case "first":
             raise ValueError("`first` is no moment of all tables: name an SCN, a time, or `now`")
         case AtWindow():
             return scn_of(moment, manifests, {}, is_last=True) - 1
-        case AtTime(at):
+        case datetime():
             times = context.ledger.end_times(m.end_position for m in manifests)
-            return scn_at_time(at, manifests, times, is_last=False) - 1
+            return scn_at_time(moment, manifests, times, is_last=False) - 1
 
 
 def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
