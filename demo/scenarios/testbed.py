@@ -170,7 +170,7 @@ class Testbed:
         """Run `redolake recover --restored` after logs were restored, then catch up."""
         found = steps.recheck_redo_loss(self.pipeline, self.source)
         if found.error is not None:
-            raise Terminal(f"redo is still lost: {found.error.what}", cure=REPORT_BUG)
+            raise Terminal(f"redo is still lost: {found.error['what']}", cure=REPORT_BUG)
         self.say("`redolake recover --restored`: no redo is lost any more")
         self.catch_up()
 

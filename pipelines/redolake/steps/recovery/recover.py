@@ -7,9 +7,10 @@ rows were carried and cannot be completed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redolake.config import Pipeline
 from redolake.context import Run, held_lease, now, step
@@ -17,7 +18,6 @@ from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Termi
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import (
-    ErrorReport,
     MissingLogReport,
     lost_position,
     missing_log_report,
@@ -60,7 +60,7 @@ class Inspection:
 
     position: Position
     facts: RedoFacts
-    error: ErrorReport | None
+    error: Mapping[str, Any] | None
     missing: tuple[MissingLog, ...]
     gap_end: Position | None
     loss: Loss | None
@@ -76,7 +76,7 @@ class RecoveryReport:
     pipeline: str
     lost: bool
     position: Position
-    error: ErrorReport | None
+    error: Mapping[str, Any] | None
     missing: tuple[MissingLogReport, ...] = ()
     rman: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
@@ -150,7 +150,7 @@ def continue_after(
                     reason=reason.strip() or "new snapshots of the tables",
                     by=by,
                     at=now().isoformat(timespec="seconds"),
-                    lost=found.error.what,
+                    lost=found.error["what"],
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
                     container=found.container,
@@ -216,7 +216,7 @@ def inspect(
     has `changed` comes first: no redo continues the tables."""
     if changed is not None:
         since = record_pdb_change(context, changed, position, facts)
-        stopped = ErrorReport.of(changed.as_dict())
+        stopped = changed.as_dict()
         return Inspection(position, facts, stopped, (), in_incarnation(since, facts), context.ledger.loss(), identity, since)
     loss = context.ledger.loss()
     failed = loss if loss is not None and loss.step == "mine" and not trust_views else None
@@ -225,11 +225,11 @@ def inspect(
     known = facts if failed is None else without(facts, [log.id for log in missing_logs_of(failed)])
     found = plan_window(position, known, context.pipeline.window)
     missing = missing_logs(position, known)
-    error = None if failed is None else ErrorReport.of(failed.error)
+    error = None if failed is None else failed.error
     if isinstance(found, Lost):
         if failed is None:
             loss = record_redo_loss(context, found.error, "plan", position, missing)
-        error = error or ErrorReport.of(found.error.as_dict())
+        error = error or found.error.as_dict()
     # Where no log is to blame, the whole window that could not be mined is lost.
     window_end = lost_position(failed).window_end if failed is not None and not failed.missing else None
     gap = None if error is None else gap_end(position, known, window_end)
@@ -269,7 +269,7 @@ def already_declared(context: Run, position: Position, kind: GapKind) -> Declare
 def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
     if found.pdb_opened_scn is not None and kind != "snapshot":
-        of_encoding = found.error is not None and found.error.code == EncodingChanged.__name__
+        of_encoding = found.error is not None and found.error["code"] == EncodingChanged.__name__
         why = "redo that was written in another encoding" if of_encoding else "rows that the pluggable database no longer has"
         raise Terminal(
             f"a gap would keep {why}",
@@ -278,7 +278,7 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
     if kind == "snapshot":
         handover = read_handover(oracle)
         end = first_position(context.pipeline, found.facts, handover)
-        opened = None if found.error is None else found.error.where.get("opened_scn")
+        opened = None if found.error is None else found.error["where"].get("opened_scn")
         if isinstance(opened, int) and end.scn < opened <= handover.start_scn:
             end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older
         now_there = read_container(oracle, context.pipeline.source.container)
@@ -329,13 +329,13 @@ def recovery_text(found: RecoveryReport, how: Callable[[Choice], str] = command_
     lines, at = [f"back: redo thread {log.thread} log {log.sequence}" for log in found.back], beside(found.position_at)
     if found.error is None:
         return "\n".join([*lines, f"Nothing is lost: the redo from SCN {found.position.scn}{at} on is there."])
-    lines += [found.error.what, f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
+    lines += [str(found.error["what"]), f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
     lines += [f"missing: {missing_text(log)}" for log in found.missing]
     for number, choice in enumerate(found.choices, 1):
         lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {how(choice)}"]
         if choice.name == "restore":
             lines += [f"   RMAN> {line}" for line in found.rman]
-    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"]))
+    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error['cure']}"]))
 
 
 def missing_text(log: MissingLogReport) -> str:

@@ -11,7 +11,6 @@ from redolake.config import Pipeline
 from redolake.context import Run, now
 from redolake.errors import Finding, NoDictionaryInRedo, RedoLost
 from redolake.reconcile.ledger import proven_position
-from redolake.reconcile.redo_loss import ErrorReport
 from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
 from redolake.source import ConnectParams, Source, read_redo_facts
@@ -69,7 +68,7 @@ class RunwayReport:
     bytes_per_hour: int | None
     threads: tuple[ThreadRunwayReport, ...]
     held_back_by: tuple[BlockingThread, ...]
-    lost: ErrorReport | None
+    lost: Mapping[str, object] | None
     archive_lag_target_seconds: int | None
     recovery_area: RecoveryArea | None
     warn_below_hours: float
@@ -175,7 +174,7 @@ def runway_report(
         bytes_per_hour=None if runway.bytes_per_hour is None else int(runway.bytes_per_hour),
         threads=tuple(thread_report(thread) for thread in runway.threads),
         held_back_by=tuple(replace(thread, hours=round_down(thread.hours)) for thread in runway.blocking_threads),
-        lost=None if runway.lost is None else ErrorReport.of(runway.lost.as_dict()),
+        lost=None if runway.lost is None else runway.lost.as_dict(),
         archive_lag_target_seconds=retention.lag_seconds,
         recovery_area=area_report(retention.recovery_area, runway.bytes_per_hour),
         warn_below_hours=limits.warn_below_hours,
