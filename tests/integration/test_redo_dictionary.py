@@ -116,4 +116,4 @@ def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> Non
     assert lost.state == "lost"
     assert steps.measure_runway(online, shop.params).lost is None
     assert lost.lost is not None
-    assert "`dictionary: online`" in lost.lost.cure
+    assert "`dictionary: online`" in lost.lost["cure"]

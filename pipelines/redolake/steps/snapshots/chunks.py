@@ -164,7 +164,7 @@ def check_may_read(context: Run, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
     table, was_told = reading.task.table, False
     while not reading.is_over and (paused := pause_now(context, table, now())) is not None:
-        if paused.by_person or not reading.task.waits:
+        if not paused.passing or not reading.task.waits:
             raise SnapshotPaused(f"{paused.what}; what was read stays", cure=paused.cure, table=table)
         if not was_told:
             reading.task.run.report(f"{table}: {paused.what}: waiting for them")
