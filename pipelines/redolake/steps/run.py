@@ -31,7 +31,7 @@ from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.capture.receive import CapturedWindow, receive_next_window
 from redolake.steps.capture.windows import AlreadyLanded, Outcome, land_window, mine_window_slice, plan_next_window
-from redolake.steps.recovery.recover import check_gap_reason, continue_after
+from redolake.steps.recovery.recover import check_gap_reason, declare_gap
 from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
 from redolake.steps.shared.step_times import StepTimes
@@ -89,7 +89,7 @@ def read_and_load_snapshot(
 def mend_by_snapshot(run: Run, table: str, *, replace: bool) -> LoadedSnapshot:
     """Read a table again, or for the first time, and record who decided that and why."""
     with run as context:
-        why = {"table": table, "reason": context.reason.strip()}
+        why = {"table": table, "reason": context.reason}
         context.ledger.record_decision("snapshot", why, context.decided_by)
         return read_and_load_snapshot(context, [table], replace)
 
@@ -318,29 +318,19 @@ def apply(run: Run, times: StepTimes | None = None) -> bool:
     return True
 
 
+@step
 def recover_redo_loss(
-    pipeline: Pipeline,
-    kind: GapKind,
-    *,
-    scn: int | None = None,
-    reason: str = "",
-    by: str = "",
-    tables: Sequence[str] | None = None,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    approved: str | None = None,
+    run: Run, kind: GapKind, *, scn: int | None = None, tables: Sequence[str] | None = None, approved: str | None = None
 ) -> RecoveredLoss:
     """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots. `approved` is the cost
     that a person saw (declare_gap)."""
-    check_gap_reason(kind, reason)  # before anything takes time
-    with Run(pipeline, source, spark, report) as run:
-        while apply(run):
-            run.begin_turn()
-        made = continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables or ())
+    check_gap_reason(run, kind)  # before anything takes time
+    while apply(run):
         run.begin_turn()
-        report(f"the chain goes on at SCN {made.to_scn}")
-        if kind != "snapshot":
-            return RecoveredLoss(made, ())
-        chosen = tables or capturable_tables(run)
-        return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)
+    made = declare_gap(run, kind, scn=scn, approved=approved, tables=tables or ())
+    run.begin_turn()
+    run.report(f"the chain goes on at SCN {made.to_scn}")
+    if kind != "snapshot":
+        return RecoveredLoss(made, ())
+    chosen = tables or capturable_tables(run)
+    return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)

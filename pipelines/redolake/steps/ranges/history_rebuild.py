@@ -148,7 +148,7 @@ def rebuild_history(context: Run, table_name: str, start: str, *, from_logs: Log
         return found
     made = run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
     what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": context.reason}
-    context.ledger.record_decision("rebuilt history", what, context.by)
+    context.ledger.record_decision("rebuilt history", what, context.decided_by)
     return made
 
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.config import Pipeline
 from redolake.context import Run, held_lease, now, step
 from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, plain_lines
 from redolake.ledger import Loss
@@ -27,8 +26,7 @@ from redolake.reconcile.redo_loss import (
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.gaps import DeclaredGap, GapKind
 from redolake.records.shown_facts import Choice
-from redolake.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
-from redolake.steps.shared.decisions import check_reason
+from redolake.source import Source, read_container, read_encoding, read_handover, read_redo_facts
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import pdb_change, record_pdb_change, recorded_container
@@ -84,20 +82,22 @@ class RecoveryReport:
     position_at: str | None = None
 
 
-def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
+@step
+def inspect_redo_loss(context: Run) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
-    with Run(pipeline, source) as context, open_inspection(context) as (_, found):
+    with open_inspection(context) as (_, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
         return report
 
 
-def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
+@step
+def recheck_redo_loss(context: Run) -> RecoveryReport:
     """Report which logs are back after a restore, and whether the position can continue.
 
     A log that failed in mining counts as back when a view lists it; the next run proves that it can be read.
     """
-    with Run(pipeline, source) as context, open_inspection(context, trust_views=True) as (_, found):
+    with open_inspection(context, trust_views=True) as (_, found):
         still = {(log.resetlogs_id, log.thread, log.sequence) for log in found.missing}
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
@@ -105,14 +105,12 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
         return replace(recovery_report(context, found), back=tuple(log for log in before if log.id not in still))
 
 
+@step
 def declare_gap(
-    pipeline: Pipeline,
+    context: Run,
     kind: GapKind,
-    source: ConnectParams | None = None,
     *,
     scn: int | None = None,
-    reason: str = "",
-    by: str = "",
     approved: str | None = None,
     tables: Sequence[str] = (),
 ) -> DeclaredGapReport:
@@ -122,16 +120,7 @@ def declare_gap(
     `approved` is the `cost_of` that a person saw. Raises Terminal where it is another one now, while nothing is lost, and until
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
-    check_gap_reason(kind, reason)
-    with Run(pipeline, source) as run:
-        return continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables)
-
-
-@step
-def continue_after(
-    context: Run, kind: GapKind, *, scn: int | None, reason: str, by: str, approved: str | None, tables: Sequence[str]
-) -> DeclaredGapReport:
-    """Do what `declare_gap` does, but for its check of the reason."""
+    check_gap_reason(context, kind)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
     with apply_lease(context), open_inspection(context) as (oracle, found):
         named_tables(context, tables)
@@ -147,8 +136,8 @@ def continue_after(
                     kind=kind,
                     start=found.position,
                     end=end,
-                    reason=reason.strip() or "new snapshots of the tables",
-                    by=by,
+                    reason=context.reason or "new snapshots of the tables",
+                    by=context.decided_by,
                     at=now().isoformat(timespec="seconds"),
                     lost=found.error["what"],
                     tables=snapshot_scns(context),
@@ -183,10 +172,10 @@ def check_approved(found: RecoveryReport, kind: GapKind, approved: str | None) -
         raise Terminal(what, cure="read the cost as it is now, and choose again; nothing was done")
 
 
-def check_gap_reason(kind: GapKind, reason: str) -> None:
-    """Raise Terminal unless a gap or a position has a reason."""
+def check_gap_reason(run: Run, kind: GapKind) -> None:
+    """Raise ConfigurationError unless a gap or a position has a reason."""
     if kind != "snapshot":
-        check_reason("a declared gap", reason)
+        run.decision("a declared gap")
 
 
 @contextmanager
