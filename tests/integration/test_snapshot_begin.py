@@ -206,7 +206,7 @@ def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop
 
     shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
     shop.switch_logs()
-    while capture(Run(pipeline, shop.params)).outcome == "window":
+    while capture(Run(pipeline, shop.params)).plan.outcome == "window":
         pass
     assert steps.begin_snapshot(Run(pipeline, shop.params)).tables == ("SHOP.PARTS",)
 

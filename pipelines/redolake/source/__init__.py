@@ -38,7 +38,7 @@ from redolake.source.preflight import ProbeResult, preflight_findings, preflight
 from redolake.source.probe import probe
 from redolake.source.rds import rds_findings
 from redolake.source.reread import Wanted, read_again
-from redolake.source.scn_clock import ScnAtTime, read_scn_at
+from redolake.source.scn_clock import read_scn_at
 from redolake.source.snapshot import NO_ITEMS, WHOLE, Part, counted_rows, read_snapshot
 from redolake.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from redolake.source.table_list import ListedTable, list_tables
@@ -55,7 +55,6 @@ __all__ = [
     "ListedTable",
     "Part",
     "ProbeResult",
-    "ScnAtTime",
     "Source",
     "TableSize",
     "Wanted",

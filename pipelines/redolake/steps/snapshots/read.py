@@ -27,7 +27,7 @@ from redolake.steps.shared.shown_facts import expected_rows, record_snapshot
 from redolake.steps.shared.table_rows import read_rows
 from redolake.steps.snapshots.begin import begin_snapshot
 from redolake.steps.snapshots.chunks import read_chunks
-from redolake.steps.snapshots.read_task import EVERYTHING, ReadTask, Worker
+from redolake.steps.snapshots.read_task import EVERYTHING, ReadTask
 from redolake.steps.snapshots.resnapshot import within_limit
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import OUT_OF_REACH
@@ -59,7 +59,7 @@ def read_snapshot_table(
     table: str,
     *,
     by_itself: bool = False,
-    worker: tuple[int, int] = (0, 1),
+    worker: tuple[int, int] = EVERYTHING,
     waits: bool = True,
     stop: Event | None = None,
 ) -> TableSnapshot:
@@ -70,7 +70,7 @@ def read_snapshot_table(
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
     """
-    task = ReadTask(context, TableId.parse(table), scn, Worker(*worker), by_itself, waits, stop)
+    task = ReadTask(context, TableId.parse(table), scn, worker, by_itself, waits, stop)
     for _ in range(MORE_READS):
         try:
             return read_table_as_of(task)

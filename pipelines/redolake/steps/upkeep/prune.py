@@ -123,8 +123,8 @@ def record_cut(context: Run, cut: ChainPosition) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     at = now().isoformat(timespec="seconds")
-    context.landing.pruning.write_pruned(make_record(context, cut, at, context.by))
-    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": context.reason}, context.by)
+    context.landing.pruning.write_pruned(make_record(context, cut, at, context.decided_by))
+    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": context.reason}, context.decided_by)
 
 
 def remove_before(context: Run, kinds: Kinds, cut: ChainPosition) -> None:
