@@ -23,7 +23,10 @@ def others(operation: str = "DELETE", *, change: bool = True) -> list[dict[str, 
 
 
 def upkeep(**note: object) -> list[dict[str, object]]:
-    return [{"commitInfo": {"operation": "OPTIMIZE", "userMetadata": text_of({"upkeep": "x", **note})}}, *others(change=False)[1:]]
+    return [
+        {"commitInfo": {"operation": "OPTIMIZE", "userMetadata": text_of({"upkeep": "x", **note})}},
+        *others(change=False)[1:],
+    ]
 
 
 SETTING = [{"commitInfo": {"operation": "SET TBLPROPERTIES", "userMetadata": text_of({"settings": "x"})}}]
