@@ -36,7 +36,7 @@ def drop_transaction(run: Run, xid: Xid = None, container: Container = None) -> 
     if not run.execute:
         return Outcome(cost, cost.lines, shown=cost.start_scn)
     made = steps.drop_transaction(
-        run.pipeline, xid, cost.con_id, reason=run.reason, by=run.by,
+        run.pipeline, xid, cost.con_id, reason=run.reason, by=run.decided_by,
         start_scn=cost.start_scn if run.shown is None else run.shown,
     )  # fmt: skip
     return Outcome(made, (f"Transaction {xid} is dropped; the next batch leaves out its rows.",))

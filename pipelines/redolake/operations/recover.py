@@ -64,7 +64,7 @@ def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Rest
         cost = steps.cost_of(found, choice)
         given = (("SCN", scn), ("tables", ", ".join(tables)))
         return Outcome(found, (*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)), shown=cost)
-    how = {"scn": scn, "reason": run.reason, "by": run.by, "approved": run.shown, "tables": tables}
+    how = {"scn": scn, "reason": run.reason, "by": run.decided_by, "approved": run.shown, "tables": tables}
     if run.apart:
         gap = steps.declare_gap(run.pipeline, choice, run.source, **how)
         again = (list(tables) or steps.capturable_tables(run.pipeline)) if choice == "snapshot" else None

@@ -33,7 +33,7 @@ def remine(run: Run, window: Window, replace: Replace = False, discard: Discard 
         raise ConfigurationError([Finding(f"remine {window}", "replace and discard exclude each other", "choose one")])
     if discard:
         names = steps.discard_windows(
-            run.pipeline, window, execute=run.execute, shown=run.shown, reason=run.reason, by=run.by
+            run.pipeline, window, execute=run.execute, shown=run.shown, reason=run.reason, by=run.decided_by
         )  # fmt: skip
         what = "the next run mines it again" if run.execute else "would be forgotten"
         return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names), shown=list(names))

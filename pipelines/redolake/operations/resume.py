@@ -52,10 +52,10 @@ def resume(run: Run, tables: Tables, ddl: Ddl = None, new_history: NewHistory = 
         shown = run.shown or {}
         resumed = tuple(
             steps.approve_ddl(
-                run.pipeline, table, ddl, reason=run.reason, by=run.by, address=shown.get(table)
+                run.pipeline, table, ddl, reason=run.reason, by=run.decided_by, address=shown.get(table)
             ).table
             for table in tables
         )  # fmt: skip
     else:
-        resumed = steps.resume_tables(run.pipeline, tables, by=run.by, reason=run.reason, new_history=new_history)
+        resumed = steps.resume_tables(run.pipeline, tables, by=run.decided_by, reason=run.reason, new_history=new_history)
     return Outcome({"resumed": resumed}, tuple(f"{table}: continues with the next run" for table in resumed))
