@@ -49,14 +49,17 @@ COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 class Terminal(Console):
     """Names and values of the source are shown as they are: no brackets are styles, no `:word:` is an emoji, and a character
-    that commands the terminal or turns the text's direction is written out. A command in a text names the pipeline."""
+    that commands the terminal or turns the text's direction is written out."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else with_options(without_commands(text), given.options), style, control)
+            yield Segment(text if control else without_commands(text), style, control)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(naming(text), **how)
 
 
 class Given:
@@ -66,6 +69,11 @@ class Given:
 
 
 given = Given()
+
+
+def naming(text: str) -> str:
+    """Return a text whose commands name the pipeline. A terminal that is narrow breaks them over lines only after that."""
+    return with_options(text, given.options)
 
 
 def without_commands(text: str) -> str:
@@ -203,7 +211,7 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def text_of(*lines: str, style: str = "") -> Text:
     """Return lines as a text: each stays one, whatever is in its names and values."""
-    return Text("\n".join(plain_lines(lines)), style=style)
+    return Text(naming("\n".join(plain_lines(lines))), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns
@@ -211,8 +219,8 @@ WORDS = (24, 10)  # letters of a word that are not cut: the longest with which t
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
-    out = Grid(title=one_line(title), title_justify="left", header_style="bold")
-    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]  # before it is measured
+    out = Grid(title=naming(one_line(title)), title_justify="left", header_style="bold")
+    cells = [["" if cell is None else naming(one_line(str(cell))) for cell in row] for row in rows]  # before it is measured
     texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
     widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
     for number, column in enumerate(columns):
@@ -252,7 +260,7 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     text = Text()
     for finding in findings:
         text.append(f"{finding.severity:7} ", style=SEVERITY_STYLES.get(finding.severity, "dim"))
-        text.append(f"{finding}\n")
+        text.append(naming(f"{finding}\n"))
     return text
 
 
@@ -273,7 +281,7 @@ def groups_text(groups: Sequence[FindingGroup]) -> Text:
     for group in groups:
         text.append(f"{group.severity:7} ", style=SEVERITY_STYLES.get(group.severity, "dim"))
         if len(group.subjects) == 1:
-            text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
+            text.append(naming(f"{Finding(group.subjects[0], group.what, group.cure)}\n"))
             continue
         tables = f"in {group.tables} table(s)" if group.tables else "of"
         cure = (f"    do this: {group.cure}",) if group.cure else ()

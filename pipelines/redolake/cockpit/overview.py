@@ -294,6 +294,7 @@ DECIDED = {
     "table": "table",
     "xid": "transaction",
     "start_scn": "from SCN",
+    "from_scn": "from SCN",
     "tables": "tables",
     "policy": "policy",
     "choice": "choice",

@@ -25,8 +25,8 @@ class BatchLimits(Settings):
     max_rows: int = Field(
         10_000_000,
         ge=1,
-        description="a batch ends with the window in which its change rows reach this number, so that a long backlog becomes "
-        "visible in parts; the catch-up of a resumed table is always one batch",
+        description="change rows after which a batch ends, with its window, so that a long backlog becomes visible in "
+        "parts; the catch-up of a resumed table is one batch",
     )
 
 

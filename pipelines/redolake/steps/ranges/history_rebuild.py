@@ -146,10 +146,9 @@ def rebuild_history(context: Run, table_name: str, start: str, *, from_logs: Log
     found = replace(found, mined=() if logs is None else logs.lines)
     if not context.execute:
         return found
-    made = run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
     what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": context.reason}
     context.ledger.record_decision("rebuilt history", what, context.decided_by)
-    return made
+    return run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
 
 
 def logs_to_mine(context: Run, table: TableId, after: int, end: ChainPosition, given: LogsToRead) -> PlannedLogs | None:
