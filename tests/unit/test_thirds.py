@@ -18,8 +18,6 @@ from tests.tables.dear_tests import ALWAYS, DEAR
 from tests.thirds import EVERY, EVERYTHING, PARTS, ROOT, VARIABLE, Third, commit_of
 from tests.unit.host.test_crash import ledger_points, named_points, spark_points, writers_of_files
 
-POINTS = (named_points() | ledger_points() | spark_points() | writers_of_files()) - set(NOT_IN_WORKFLOWS)
-
 
 @pytest.fixture(autouse=True)
 def _ask_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -31,11 +29,12 @@ def _ask_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_thirds_are_all_points_none_is_in_two_and_each_has_enough() -> None:
-    parts = [Third(part + 1).of(POINTS) for part in range(PARTS)]
+    points = (named_points() | ledger_points() | spark_points() | writers_of_files()) - set(NOT_IN_WORKFLOWS)
+    parts = [Third(part + 1).of(points) for part in range(PARTS)]
 
-    assert sorted(point for part in parts for point in part) == sorted(POINTS)
-    assert min(len(part) for part in parts) > len(POINTS) / 6
-    assert EVERY.of(POINTS) == POINTS
+    assert sorted(point for part in parts for point in part) == sorted(points)
+    assert min(len(part) for part in parts) > len(points) / 6
+    assert EVERY.of(points) == points
     assert ("publish chain/*.json" in Third(1)) == ("publish" in Third(1)), "a writer's points stay together"
 
 
