@@ -1,8 +1,8 @@
 """Choose the third of the real kills, and of the tests of tests/tables/dear_tests.py, that a run makes: by the commit.
 
 A run makes all of them in `make soak`, with REDOLAKE_THIRD=all (before a release), and where git names no commit.
-REDOLAKE_THIRD=2 makes the second third at any commit: the run's first lines say which one it made. Tests that are named by
-their module or by -k all run.
+REDOLAKE_THIRD=2 makes the second third at any commit: the run's first lines say which one it made. Where folders,
+modules or tests are named, or picked by -k, all of theirs run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.tables.dear_tests import ALWAYS, DEAR
+from tests.tables.dear_tests import ALWAYS, CASES, DEAR
 
 ROOT = Path(__file__).parents[1]
 PARTS = 3
@@ -70,9 +70,9 @@ EVERY = Third(None)
 
 
 def entry_of(name: str) -> str | None:
-    """Return the entry of DEAR that a test belongs to: its function's or its module's."""
+    """Return the entry that a test belongs to: its function's or its module's."""
     function, module = name.partition("[")[0], name.partition("::")[0]
-    return None if function in ALWAYS else next((one for one in (function, module) if one in DEAR), None)
+    return None if function in ALWAYS else next((one for one in (function, module) if one in CASES or one in DEAR), None)
 
 
 @cache
@@ -97,15 +97,16 @@ def commit_of(root: Path) -> str:
     return asked.stdout.strip() if asked.returncode == 0 else ""
 
 
-def names_modules(config: pytest.Config) -> bool:
-    """Return whether the caller chose modules or tests: these are run whole."""
-    return bool(config.option.keyword) or any("::" in word or word.endswith(".py") for word in config.args)
+def is_of_all_tests(config: pytest.Config) -> bool:
+    """Return whether the run is one of all tests. Where folders, modules or tests are named, all of theirs are run."""
+    all_of_them = {config.rootpath / folder for folder in config.getini("testpaths")}
+    return not config.option.keyword and {Path(word).resolve() for word in config.args} == all_of_them
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the other thirds. First of all, so that -m does not change which tests those are."""
-    if names_modules(config):
+    if not is_of_all_tests(config):
         return
     run = third_of_this_run().runs(item.nodeid for item in items)
     config.hook.pytest_deselected(items=[item for item, is_run in zip(items, run, strict=True) if not is_run])

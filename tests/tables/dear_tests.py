@@ -1,8 +1,10 @@
 """The dear tests, of which a run makes a third (tests/thirds.py), each with what proves the same in every run, for less.
 
-What one decides is decided by functions without Spark: a plain fold or a unit test proves that in each run. What Spark and
-Delta add to it is proven part by part in tests/integration/spark. These tests put both together once more, at a minute of CPU
-time each: Spark plans and compiles anew for each form of a table.
+Functions without Spark decide what becomes of redo: a plain fold or a unit test proves them in each run. What Spark and Delta
+add is proven part by part in tests/integration/spark. The tests of DEAR put both together once more, at up to two minutes of
+CPU time each: Spark plans and compiles anew for each form of a table.
+
+Of a function in CASES each run makes a third of the cases, so each run takes its way; together three runs take all values.
 """
 
 from __future__ import annotations
@@ -59,6 +61,15 @@ DEAR: Mapping[str, str] = {
         "commits: tests/integration/spark/test_guarded_commits.py; kills of generated lives with histories: "
         "tests/integration/test_table_writers.py"
     ),
+    "tests/integration/test_key_logging.py": (
+        "columns that the redo of an UPDATE lacks: tests/unit/apply/net/test_filled_columns.py, "
+        "tests/unit/apply/net/test_missing.py; logging that is lost: tests/integration/test_lost_logging.py; key-only lives: "
+        "tests/integration/test_mapped_lives.py"
+    ),
+    "tests/integration/test_keyless.py": (
+        "ROWIDs, appends and their comparison in Delta: tests/integration/spark/test_keyless.py; findings of keys: "
+        "tests/unit/steps/test_key_findings.py"
+    ),
     "tests/integration/test_lake_trouble.py": (
         "which trouble is whose: tests/unit/apply/spark/test_failures.py; a full disk: tests/e2e/test_kills_everywhere.py"
     ),
@@ -94,14 +105,39 @@ DEAR: Mapping[str, str] = {
         "tests/unit/apply/net/test_index_rows.py, tests/unit/apply/net/test_rows_by_key.py; ROWIDs as keys: "
         "tests/integration/spark/test_keyless.py"
     ),
+    "tests/integration/test_transactions.py": (
+        "which rows are dropped: tests/integration/spark/test_dropped.py; what is open: tests/unit/steps/test_transactions.py, "
+        "tests/unit/reconcile/test_dropped_transactions.py"
+    ),
+    "tests/integration/spark/test_null_keys.py": (
+        "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py, a batch of them included"
+    ),
     "tests/integration/spark/test_readers.py": (
         "what the readers are assumed to do: tests/assumptions/test_lake_readers.py; the values as Spark and delta-rs read "
         "them: tests/integration/spark/test_types.py; all questions: make readers"
+    ),
+    "tests/integration/spark/test_resnapshot.py": (
+        "which policies, limits and orders: tests/integration/test_resnapshot.py; a load over newer contents: "
+        "tests/integration/spark/test_snapshot.py"
     ),
     "tests/integration/spark/test_verify_buckets.py": (
         "chunks and verdicts: tests/unit/steps/test_hash_chunks.py, tests/unit/steps/test_sample.py; comparison of all rows: "
         "tests/integration/spark/test_snapshot.py"
     ),
+}
+CASES: Mapping[str, str] = {
+    "tests/integration/spark/test_damaged_log.py::"
+    "test_a_damaged_log_is_a_typed_error_and_the_load_that_it_names_succeeds": "one reader of a log finds all damages",
+    "tests/integration/test_large_objects.py::"
+    "test_a_generated_life_of_large_objects_equals_the_source_after_each_window": "lives under other readings of LogMiner",
+    "tests/integration/test_olr.py::"
+    "test_rows_of_a_partition_that_came_and_went_are_not_passed_over": "both ends under three behaviours of one stream",
+    "tests/integration/test_vanished_partitions.py::"
+    "test_no_other_way_to_capture_passes_over_such_rows": "two ends under six settings, of one check when a window lands",
+    "tests/integration/test_whole_tables.py::"
+    "test_a_table_equals_the_source_after_rows_changed_without_redo": "all DDL of this kind is one reading of keys",
+    "tests/unit/airflow/test_approval.py::"
+    "test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it": "one function writes all values into the text",
 }
 # Tests of these modules that are run always: the shortest way through all of it.
 ALWAYS = ("tests/integration/test_pipeline.py::test_every_table_equals_the_source_after_windows_over_two_redo_threads",)

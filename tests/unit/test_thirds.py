@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests import thirds
 from tests.integration.test_kills_without_spark import NOT_IN_WORKFLOWS
-from tests.tables.dear_tests import ALWAYS, DEAR
+from tests.tables.dear_tests import ALWAYS, CASES, DEAR
 from tests.thirds import EVERY, EVERYTHING, PARTS, ROOT, VARIABLE, Third, commit_of
 from tests.unit.host.test_crash import ledger_points, named_points, spark_points, writers_of_files
 
@@ -67,7 +68,7 @@ def test_where_git_names_no_commit_all_are_made_and_a_wrong_number_stops(monkeyp
 
 
 def test_each_dear_test_is_in_one_third_and_all_others_are_in_each() -> None:
-    dear = [name for entry in DEAR for name in cases_of(entry)]
+    dear = [name for entry in (*DEAR, *CASES) for name in cases_of(entry)]
     others = ["tests/unit/test_words.py::test_a_word", *ALWAYS]
     ran = [
         {name for name, is_run in zip([*dear, *others], Third(part + 1).runs([*dear, *others]), strict=True) if is_run}
@@ -76,7 +77,7 @@ def test_each_dear_test_is_in_one_third_and_all_others_are_in_each() -> None:
 
     assert sorted(name for part in ran for name in part) == sorted([*dear, *others * PARTS])
     assert all(EVERY.runs([*dear, *others]))
-    assert [len(part & set(cases_of(entry))) for entry in DEAR for part in ran] == [2] * PARTS * len(DEAR)
+    assert [len(part & set(cases_of(entry))) for entry in (*DEAR, *CASES) for part in ran] == [2] * PARTS * len({*DEAR, *CASES})
 
 
 def cases_of(entry: str) -> list[str]:
@@ -86,7 +87,7 @@ def cases_of(entry: str) -> list[str]:
 
 def test_each_dear_test_exists_and_what_proves_the_same_is_run_always() -> None:
     """Entries are functions or modules; `make soak` plays the modules of all."""
-    for entry in (*DEAR, *ALWAYS):
+    for entry in (*DEAR, *CASES, *ALWAYS):
         module, _, function = entry.partition("::")
         assert not function or f"def {function}(" in (ROOT / module).read_text(), entry
         assert (ROOT / module).is_file(), entry
@@ -96,13 +97,24 @@ def test_each_dear_test_exists_and_what_proves_the_same_is_run_always() -> None:
         assert [one for one in named if one in DEAR] == [], f"{entry}: a dear test is no proof of another"
         assert [one for one in named if not any(ROOT.glob(f"{one}" if "/" in one else f"tests/**/{one}"))] == [], entry
     played = set(re.findall(r"tests/\S+\.py", (ROOT / "Makefile").read_text()))
-    assert {entry.partition("::")[0] for entry in DEAR} - played == set()
+    assert {entry.partition("::")[0] for entry in (*DEAR, *CASES)} - played == set()
 
 
 @pytest.mark.parametrize(
-    ("words", "keyword", "named"),
-    [(["tests", "standin/tests"], "", False), (["tests/integration/test_history.py"], "", True), (["tests"], "history", True)],
+    ("words", "keyword", "all_of_them"),
+    [
+        (["tests", "standin/tests"], "", True),
+        (["tests"], "", False),
+        (["tests/integration/test_history.py"], "", False),
+        (["tests/oracle"], "", False),
+        (["tests", "standin/tests"], "history", False),
+    ],
 )
-def test_who_names_tests_gets_all_of_them(words: list[str], keyword: str, named: bool) -> None:
-    config = SimpleNamespace(args=words, option=SimpleNamespace(keyword=keyword))
-    assert thirds.names_modules(config) == named
+def test_who_names_tests_gets_all_of_them(words: list[str], keyword: str, all_of_them: bool) -> None:
+    config: Any = SimpleNamespace(
+        args=[str(ROOT / word) for word in words],
+        option=SimpleNamespace(keyword=keyword),
+        rootpath=ROOT,
+        getini=lambda _: ["tests", "standin/tests"],
+    )
+    assert thirds.is_of_all_tests(config) == all_of_them
