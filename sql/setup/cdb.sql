@@ -33,6 +33,8 @@ GRANT SELECT ON SYS.V_$THREAD TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO c##redolake CONTAINER = ALL;
+-- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+GRANT SELECT ON SYS.V_$DATAGUARD_STATS TO c##redolake CONTAINER = ALL;
 -- Optional: lets `redolake runway` report how full the recovery area is.
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
 

@@ -32,6 +32,8 @@ GRANT SELECT ON SYS.V_$THREAD TO redolake;
 GRANT SELECT ON SYS.V_$LOG TO redolake;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO redolake;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO redolake;
+-- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+GRANT SELECT ON SYS.V_$DATAGUARD_STATS TO redolake;
 -- Optional: lets `redolake runway` report how full the recovery area is.
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO redolake;
 

@@ -34,6 +34,8 @@ BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('V_$LOG', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('V_$ARCHIVED_LOG', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('V_$LOG_HISTORY', 'REDOLAKE', 'SELECT');
+  -- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+  rdsadmin.rdsadmin_util.grant_sys_object('V_$DATAGUARD_STATS', 'REDOLAKE', 'SELECT');
   -- Optional: lets `redolake runway` report how full the recovery area is.
   rdsadmin.rdsadmin_util.grant_sys_object('V_$RECOVERY_FILE_DEST', 'REDOLAKE', 'SELECT');
 END;
