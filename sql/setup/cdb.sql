@@ -41,6 +41,8 @@ GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
 -- Transactions that are open while a snapshot is taken.
 GRANT SELECT ON SYS.GV_$TRANSACTION TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.CDB_2PC_PENDING TO c##redolake CONTAINER = ALL;
+-- Optional: needed where the pipeline of a standby has this user on its primary too.
+GRANT SELECT ON SYS.GV_$DATABASE TO c##redolake CONTAINER = ALL;
 
 -- Where the rows of large tables are.
 -- Optional: says which tables are large enough to be read in chunks.

@@ -45,6 +45,8 @@ END;
 BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('GV_$TRANSACTION', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('CDB_2PC_PENDING', 'REDOLAKE', 'SELECT');
+  -- Optional: needed where the pipeline of a standby has this user on its primary too.
+  rdsadmin.rdsadmin_util.grant_sys_object('GV_$DATABASE', 'REDOLAKE', 'SELECT');
 END;
 /
 

@@ -87,6 +87,7 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
     "Transactions that are open while a snapshot is taken.": (
         Grant("GV_$TRANSACTION"),
         Grant("CDB_2PC_PENDING"),
+        Grant("GV_$DATABASE", optional="needed where the pipeline of a standby has this user on its primary too"),
     ),
     "Where the rows of large tables are.": (
         Grant("DBA_SEGMENTS", optional="says which tables are large enough to be read in chunks"),
