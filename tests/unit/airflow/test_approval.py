@@ -12,6 +12,8 @@ from unittest import mock
 import pytest
 
 from redolake.steps.apply.transactions import DropCost
+from redolake.steps.ranges.history_prune import ShorterHistory
+from redolake.steps.ranges.history_rebuild import HistoryRebuild
 from tests.unit.airflow.test_dag_runs import names, run
 from tests.unit.airflow.test_recover_dag import recovery
 
@@ -20,6 +22,7 @@ __all__ = ["recovery", "run"]
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 DROP = {"mend": "tx drop", "xid": "3.12.45", "reason": "a forgotten session", "dry_run": False}
+WINDOW = "0000000011-00000000000000000100-00000000000000000200"
 ANN = {"id": "7", "name": "ann"}
 COST = DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7})
 
@@ -227,6 +230,7 @@ def test_who_asked_may_reject_and_an_answer_in_another_task_s_name_is_no_approva
 
 
 HOSTILE = (
+    "x\u2029asked by ann\x85{{ params }}",
     "a\n```\n# This run changes nothing",
     "~~~\n<script>alert(1)</script>",
     "`````\r\n[approve](javascript:alert(1))",
@@ -250,10 +254,16 @@ def test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it(run, s
         "look_up_held", lambda tables, _: [SimpleNamespace(table=one, text=value, address="at 120") for one in tables]
     )
     steps.answers("record_rejection", None)
+    steps.answers("prune_histories", lambda *_: (ShorterHistory(value, 5, 2, 9, before=value),))
+    steps.answers("rebuild_history", lambda *_: HistoryRebuild(value, 1, 2, 3, 4, 5, mined=(value,)))
+    steps.answers("discard_windows", lambda *_: (value, value))
     forms = {
         "mend, quarantine drop": ({"tables": [value], "reason": value, "dry_run": False}, 4),
         "mend, tx drop": ({"xid": "1.9.9", "reason": value, "dry_run": False}, 5),
         "mend, resume": ({"tables": [value], "ddl": "follow", "reason": value, "dry_run": False}, 3),
+        "mend, history prune": ({"tables": [value], "reason": value, "dry_run": False}, 3),
+        "mend, history rebuild": ({"tables": [value], "reason": value, "dry_run": False}, 3),
+        "mend, remine": ({"window": WINDOW, "discard": True, "reason": value, "dry_run": False}, 4),
         "recover": ({"choice": "gap", "tables": [value], "dry_run": False}, 4),
     }
     for name, (form, count) in forms.items():
