@@ -393,6 +393,35 @@ def built(shop: Shop) -> dict[str, Any]:
     return {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
 
 
+# Each gives another table the name of T, which T has no more.
+TAKES_NAME = {
+    "taken from the recycle bin": ("DROP TABLE t_new", "DROP TABLE t", "FLASHBACK TABLE t_new TO BEFORE DROP RENAME TO t"),
+    "by its owner's name": ("DROP TABLE t", "ALTER TABLE shop.t_new RENAME TO t"),
+    "and the old one is dropped later": ("RENAME t TO t_old", "RENAME t_new TO t", "DROP TABLE t_old PURGE"),
+    "and the old one stays": ("RENAME t TO t_old", "ALTER TABLE t_new RENAME TO t"),
+    "created as a copy": ("DROP TABLE t PURGE", *created("t"), "INSERT INTO t SELECT * FROM t_new"),
+    "by way of a third name": ("DROP TABLE t", "RENAME t_new TO t_third", 'ALTER TABLE "T_THIRD" RENAME TO "T"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dictionary", ["online", "redo"])
+@pytest.mark.parametrize("how", TAKES_NAME)
+def test_no_way_to_get_the_name_of_a_captured_table_is_seen_a_window_late(
+    shop: Shop, lake: PlainLake, how: str, dictionary: str
+) -> None:
+    pipeline = loaded(shop, **KEEPS, **(built(shop) if dictionary == "redo" else {}))
+    shop.run_sql(*created("t_new"), "INSERT INTO t_new SELECT * FROM t WHERE id = 2")
+    shop.run_sql(*TAKES_NAME[how], "INSERT INTO t VALUES (8, 8, 'of the new one')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert rows(lake, pipeline, "t").keys() == {1, 2}
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
 WAYS: dict[str, Any] = {
     "a dictionary in the redo": built,
     "history": lambda _: {"history": "changes"},
