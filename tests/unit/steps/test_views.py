@@ -13,9 +13,10 @@ from redolake.context import Run
 from redolake.errors import ConfigurationError, NotReadableAsOf
 from redolake.steps.shown import history_views
 from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions, write_history_views
-from redolake.steps.shown.union_views import LakeColumn, Member, make_union
+from redolake.steps.shown.union_views import Member, make_union
 from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions, renamed_views, write_views
 from redolake.values.common_type import common_type
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
 

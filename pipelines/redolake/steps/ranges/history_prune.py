@@ -74,7 +74,7 @@ def prune_histories(
             raise Terminal(
                 f"the history of {', '.join(gone)} is not there any more", cure="look again, and decide of the others"
             )
-    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.decided_by, "reason": run.reason.strip()}
+    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.decided_by, "reason": run.reason}
     with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():
             session = run.spark.session()

@@ -15,7 +15,7 @@ from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
+from redolake.steps.shown.union_views import Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
     IN_PYTHON,
@@ -39,6 +39,7 @@ from redolake.steps.shown.views import (
     view_name,
 )
 from redolake.values.history_sql import OF_CHANGE, versions_sql
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.table import TableId
 
 VERSIONS = "_versions"

@@ -18,8 +18,9 @@ from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
+from redolake.steps.shown.union_views import Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.table import TableId
 from redolake.values.target_options import DELETED
 from redolake.values.utc import beside
