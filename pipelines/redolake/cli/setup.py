@@ -158,6 +158,9 @@ def setup_sql(
             "and any where tables are captured by pattern or not known."
         ),
     ] = None,
+    primary: Annotated[
+        bool, typer.Option("--primary", help="Only the user of `source.primary`, which a standby's pipeline asks.")
+    ] = False,
     prompt: Annotated[
         bool, typer.Option("--prompt/--no-prompt", help="Ask for the password, or let the caller DEFINE `password`.")
     ] = True,
@@ -179,6 +182,7 @@ def setup_sql(
                 retention_hours=retention_hours,
                 prompts=prompt,
                 grants=grants,
+                primary=primary,
             )
         )
 

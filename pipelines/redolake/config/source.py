@@ -44,6 +44,11 @@ class SourceSettings(Settings):
         "left out once a window has landed: what only the database proves is proved when it is named "
         "again",
     )
+    primary: str | None = Field(
+        None,
+        description="where `connection` leads to a physical standby: connection id of its primary, which is asked for its open "
+        "transactions and current SCNs when a snapshot begins, and for nothing else",
+    )
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     dictionary: Literal["online", "redo"] = Field(
         "online",
@@ -84,6 +89,8 @@ class SourceSettings(Settings):
             raise ValueError(f"{', '.join(given)}: only with `kind: openlogreplicator`")
         if self.address and self.streams:
             raise ValueError("give `address` or `streams`, not both")
+        if self.primary is not None and self.primary == self.connection:
+            raise ValueError("`primary` is `connection`: leave it out, or name the standby's connection as `connection`")
         if self.kind == "openlogreplicator" and len(given) < 2:
             raise ValueError("`kind: openlogreplicator` needs `address` and `database`, or `streams` and `database`")
         if self.kind == "openlogreplicator" and self.dictionary != "online":

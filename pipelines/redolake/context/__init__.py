@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
 from inspect import signature
@@ -374,7 +375,8 @@ def pipeline_params(pipeline: Pipeline) -> ConnectParams:
     """Return the pipeline's connection of the environment. Raises ConfigurationError where it has none."""
     if pipeline.source.connection is None:
         raise no_connection(pipeline, "is not set, and this needs the database")
-    return connect_params(pipeline.source.connection, os.environ)
+    params, primary = connect_params(pipeline.source.connection, os.environ), pipeline.source.primary
+    return params if primary is None else replace(params, primary=connect_params(primary, os.environ))
 
 
 def no_connection(pipeline: Pipeline, what: str) -> ConfigurationError:

@@ -28,7 +28,8 @@ from redolake.values.redo import (
 )
 from redolake.values.scn import Scn, known_end
 
-ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})  # databases whose redo is the primary's
+PRIMARY = "PRIMARY"
+ROLES = frozenset({PRIMARY, "PHYSICAL STANDBY"})  # databases whose redo is the primary's
 
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
 ALL_LOGS = -1
@@ -117,7 +118,7 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
         online=online,
         incarnations=incarnations,
         history=_traces(_with_range(history), lines),
-        is_standby=head.database_role != "PRIMARY",
+        is_standby=head.database_role != PRIMARY,
     )
 
 

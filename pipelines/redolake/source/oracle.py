@@ -8,18 +8,23 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from time import sleep
 from typing import Any
 
 import oracledb
 
 from redolake.config.limits import Retry
-from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceRefused
+from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceBusy, SourceRefused
 from redolake.source.connection import ConnectParams
 from redolake.source.driver_check import check_driver
 from redolake.source.quoting import quote
 from redolake.source.session import ROOT_ID, OracleSession
 
 log = logging.getLogger(__name__)
+
+APPLIES = "READ ONLY WITH APPLY"
+REACH_PAUSE_SECONDS = 1.0
+REACH_REPORT_SECONDS = 30.0
 
 
 def open_source(
@@ -60,6 +65,7 @@ class Source:
         self._sessions: dict[str | None, OracleSession] = {}
         self._container: str | None = None
         self._is_pinned = False
+        self._reached = 0  # queries see this SCN
 
     def __enter__(self) -> Source:
         return self
@@ -75,6 +81,15 @@ class Source:
     def pdb_only(self) -> bool:
         """Whether redo is mined from inside the PDB: Oracle then chooses the logs of an SCN range itself."""
         return self._params.pdb_only
+
+    @property
+    def names_primary(self) -> bool:
+        return self._params.primary is not None
+
+    def primary(self) -> Source:
+        """Open a connection to the primary that the pipeline names."""
+        assert self._params.primary is not None
+        return open_source(self._params.primary, call_timeout_seconds=self._call_timeout_seconds, retry=self._retry)
 
     @property
     def _session(self) -> OracleSession:
@@ -131,17 +146,53 @@ class Source:
                 dsn=self._session.dsn,
             )
 
+    def reach(self, scn: int) -> None:
+        """Wait until queries see an SCN: before it is applied, a standby refuses it, or shows older rows. Every read AS OF an
+        SCN calls this. Raises SourceBusy after `call_timeout_seconds`."""
+        if scn <= self._reached:
+            return
+        begun, said = time.monotonic(), 0.0
+        while True:
+            row = self._session.query("applied")[0]
+            current, passed = int(row.current_scn or 0), time.monotonic() - begun
+            if current >= scn or row.database_role == "PRIMARY":  # the primary refuses an SCN that it has not assigned
+                self._reached = current
+                return
+            where = f"the standby has applied redo up to SCN {current}, and SCN {scn} is to be read"
+            stopped = "" if row.open_mode == APPLIES else f"; redo apply is not running: it is {row.open_mode}"
+            if passed >= self._call_timeout_seconds:
+                raise SourceBusy(
+                    f"{where}{stopped}",
+                    cure="see its lags in V$DATAGUARD_STATS. Where apply is stopped, start it there: ALTER DATABASE RECOVER "
+                    "MANAGED STANDBY DATABASE DISCONNECT. Without real-time apply, let the primary switch logs: ALTER SYSTEM "
+                    "ARCHIVE LOG CURRENT, or ARCHIVE_LAG_TARGET",
+                    scn=scn,
+                    waited_seconds=round(passed),
+                )
+            if passed >= said:
+                log.info("waiting up to %.0f s: %s%s", self._call_timeout_seconds - passed, where, stopped)
+                said = passed + REACH_REPORT_SECONDS
+            sleep(REACH_PAUSE_SECONDS)
+
+    def _reach(self, binds: Mapping[str, object]) -> None:
+        scn = binds.get("scn")
+        if isinstance(scn, int):
+            self.reach(scn)
+
     def query(self, name: str, /, **binds: object) -> list[Any]:
         """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
+        self._reach(binds)
         return self._session.query(name, **binds)
 
     def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
         """Return all rows of a statement built from the dictionary, as `query` does."""
+        self._reach(binds)
         return self._session.query_text(sql, binds, name)
 
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str, decimals: bool = True) -> Iterator[Any]:
         """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact; see
         `OracleSession.arrow`."""
+        self._reach(binds)
         return self._session.arrow(sql, binds, rows, name=name, decimals=decimals)
 
     def call(self, name: str, /, **binds: object) -> None:

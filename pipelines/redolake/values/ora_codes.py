@@ -109,6 +109,15 @@ TABLE: tuple[Row, ...] = (
     ),
     _row((NO_TIME_KNOWN, 8186), Terminal, "no time is known for the SCN, or no SCN for the time"),
     _row(
+        (3172, 3173), SourceBusy, "a standby's rows are older than STANDBY_MAX_DATA_DELAY of the session allows",
+        cure="wait until it has applied more redo: the step is retried. If it keeps failing, see V$DATAGUARD_STATS, and exempt "
+        "{user} from the logon trigger that sets STANDBY_MAX_DATA_DELAY",
+    ),
+    _row(
+        (16000, 16003), SourceRefused, "the database is open read only, as a standby is: nothing can be written in it",
+        cure="run the statement on the primary: its redo brings it to the standby",
+    ),
+    _row(
         (8103,), SourceBusy, "the table was moved or truncated while it was read",
         cure="the table was truncated or moved while it was read: the step is retried",
     ),
@@ -226,7 +235,7 @@ TABLE: tuple[Row, ...] = (
     _row((604, 4088, 6512, 12801), Terminal, "recursive SQL, a trigger, a line of PL/SQL, a parallel server", Role.WRAPPER),
     _row((NO_SUCH_COLUMN, 31603), Terminal, "no such column, no such object for DBMS_METADATA"),
     _row((1403, 1422), Terminal, "no row, or too many"),
-    _row((25191, 16000), Terminal, "an overflow segment of an index-organized table; a database open read only"),
+    _row((25191,), Terminal, "an overflow segment of an index-organized table"),
     _row((32589, 44609, 44613, 60526, 65040), Terminal, "an option that the release or the container does not have"),
     _row(
         (

@@ -24,6 +24,7 @@ from redolake.apply.translation import Translation
 from redolake.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
 from redolake.host.parquet_frames import read_parquet
 from redolake.values import frames
+from redolake.values.common_type import WHOLE_DIGITS, digits_of
 from redolake.values.lake_columns import comments_of, with_lake_names
 from redolake.values.mapping import Computed, source_value
 from redolake.values.null_rule import is_else_null, own_rule
@@ -104,17 +105,21 @@ def read_source(
         )
     ids, shaped = needed(version), shape(version)
     of_filter = () if version.mapping is None or version.mapping.where is None else version.mapping.where.needs
-    texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
+    types = {field.name: field.dataType.simpleString() for field in raw.schema.fields}
     sources, cast = dict[str, Expression](), dict[int, Expression]()
     misfits: list[Misfit] = []
     nulled: list[tuple[Column, Expression]] = []
     for column in columns:
-        rule, is_text = rules.get(column.id), in_file[column.name] in texts
+        rule, of_file = rules.get(column.id), types[in_file[column.name]]
+        is_text = of_file == "string"
         type_ = translation.spark_type(column.type, rule)
         if not is_text and type_ == "string" and is_date(column):
             raise read_as_date(column, version)
         read = F.col(quote(in_file[column.name]))
         target, misfit = _cast(read, column, own_rule(rule), type_, translation, is_text=is_text)
+        if misfit is None and not holds(type_, of_file):
+            target = read.try_cast(type_)
+            misfit = ~target.try_cast(of_file).eqNullSafe(read)  # a cast would round 2.5 to 3
         if misfit is not None and is_else_null(rule):
             target, misfit, is_null = _else_null(read, column, rule, target, misfit, translation)
             nulled.append((column, is_null))
@@ -212,6 +217,15 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
         cure=f"run `redolake snapshot {version.table} --replace` to read it again",
         table=version.table,
     )
+
+
+def holds(type_: str, other: str) -> bool:
+    """Return whether a type has room for each value of another one, as far as both are decimals or whole numbers."""
+    have, given = digits_of(type_), digits_of(other)
+    if have is None or given is None or other in WHOLE_DIGITS:
+        return True
+    whole = have[0] if type_ not in WHOLE_DIGITS else WHOLE_DIGITS[type_] - 1  # of which it holds each number
+    return whole >= given[0] and have[1] >= given[1]
 
 
 def _has_more_decimals(number: Expression, scale: int) -> Expression:

@@ -15,6 +15,7 @@ from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
 from redolake.source import ConnectParams, Source, read_redo_facts
 from redolake.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
+from redolake.source.standby import lag_findings
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.shown_facts import record_redo
 from redolake.values.redo import LogFile, Position, RedoDictionary
@@ -92,6 +93,7 @@ def runway_of(context: Run) -> RunwayReport:
         else:
             needed, facts = position, read_redo_facts(oracle)
         dictionary, refused = needed_dictionary(pipeline, oracle, position)
+        refused += tuple(lag_findings(oracle)) if facts.is_standby else ()
     runway, needed_by = measure(needed, facts, retention.now), of_position(position)
     if dictionary is not None:
         begin = replace(needed, scn=dictionary.begin_scn)

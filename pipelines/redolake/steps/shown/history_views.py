@@ -24,6 +24,7 @@ from redolake.steps.shown.views import (
     Engine,
     Views,
     check_names,
+    check_union_name,
     header,
     in_backticks,
     in_comment,
@@ -36,7 +37,6 @@ from redolake.steps.shown.views import (
     schemas_of,
     types_of,
     union_of,
-    view_name,
 )
 from redolake.values.history_sql import OF_CHANGE, versions_sql
 from redolake.values.lake_rules import LakeColumn
@@ -99,10 +99,7 @@ def history_unions(pipeline: Pipeline, engine: Engine, histories: Sequence[Histo
             listed = in_comment(", ".join(lacking))
             left_out.append(f"-- {in_comment(versions)} is not made: no history of {listed}, or left out.")
             continue
-        own = next((table for table in known if view_name(engine, table, VERSIONS) == versions), None)
-        if own is not None:
-            what = f"{own} has a view of that name itself"
-            raise ConfigurationError([Finding(versions, what, "give the view over several tables another name")])
+        check_union_name(engine, versions, list(known), VERSIONS)
         if versions in pipeline.union_views:
             what = f"is also the name of a view in `union_views`, which the versions of {name} would replace"
             raise ConfigurationError([Finding(versions, what, "give one of them another name")])
