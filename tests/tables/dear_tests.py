@@ -2,7 +2,7 @@
 
 Functions without Spark decide what becomes of redo: a plain fold or a unit test proves them in each run. What Spark and Delta
 add is proven part by part in tests/integration/spark. The tests of DEAR put both together once more, at up to two minutes of
-CPU time each: Spark plans and compiles anew for each form of a table.
+CPU time each: Spark plans and compiles again for each form of a table.
 
 Of a function in CASES each run makes a third of the cases, so each run takes its way; together three runs take all values.
 """
