@@ -18,7 +18,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.tables.dear_tests import ALWAYS, CASES, DEAR
+from tests.tables.dear_tests import ALWAYS, CASES, DEAR, TOGETHER
 
 ROOT = Path(__file__).parents[1]
 PARTS = 3
@@ -51,7 +51,7 @@ class Third:
                 chosen.append(True)
                 continue
             chosen.append(self._has(crc32(entry.encode()) + dealt[entry]))
-            dealt[entry] += 1
+            dealt[entry] += entry not in TOGETHER
         return chosen
 
     def _has(self, number: int) -> bool:

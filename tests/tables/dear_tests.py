@@ -139,5 +139,11 @@ CASES: Mapping[str, str] = {
     "tests/unit/airflow/test_approval.py::"
     "test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it": "one function writes all values into the text",
 }
+# Modules of which each test goes on with what those before it have left: all of them are in one third.
+TOGETHER = (
+    "tests/integration/test_as_of.py",
+    "tests/integration/test_history.py",
+    "tests/integration/spark/test_verify_buckets.py",
+)
 # Tests of these modules that are run always: the shortest way through all of it.
 ALWAYS = ("tests/integration/test_pipeline.py::test_every_table_equals_the_source_after_windows_over_two_redo_threads",)
