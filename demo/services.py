@@ -15,10 +15,11 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from demo.own_database import OwnDatabase
 from redolake.config import CONFIG_VARIABLE
 from redolake.host.runtime import environment as spark_environment
 from redolake.source.olr import needed_configuration
+
+from .own_database import OwnDatabase
 
 PIPELINE = "shop"
 SCHEMA, CONTAINER = "SHOP", "FREEPDB1"
@@ -32,10 +33,15 @@ OLR_ALIAS = "SHOP_DB"
 JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
 QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-REPOSITORY = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+IN_WHEEL = (HERE / "dags").exists()  # the demo's own wheel has the DAG and plugin files; a checkout has them beside the demo
+FILES = HERE if IN_WHEEL else HERE.parent
+COMMANDS = {"keep": "redolake demo --keep", "sql": "redolake demo sql", "stop": "redolake demo stop"}
+if not IN_WHEEL:
+    COMMANDS = {"keep": "make demo KEEP=1", "sql": "make sql", "stop": "make stop"}
 
 PIPELINE_FILE = """\
-# Written by `make demo`.
+# Written by the demo.
 pipelines:
   {pipeline}:
     source: {{connection: demo_oracle, container: {container}{stream}}}
@@ -149,6 +155,8 @@ class Services:
         return {
             **spark_environment(clean),
             **self.connection_variables(),
+            # Airflow is found in an environment that is not active, too.
+            "PATH": f"{sys.prefix}/bin:{os.environ.get('PATH', os.defpath)}",
             "STANDIN_PASSWORD": PASSWORD,
             "PYTHONUNBUFFERED": "1",
         }
@@ -158,8 +166,8 @@ class Services:
         return {
             **self.environment(),
             "AIRFLOW_HOME": str(home),
-            "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(FILES / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(FILES / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{LOGIN}:admin",
@@ -207,10 +215,10 @@ class Services:
         return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
 
     def warm_up_command(self) -> list[str]:
-        return [sys.executable, "-m", "demo.warm_up", self.spark_remote, str(self.folder / "warm-up")]
+        return [sys.executable, "-m", f"{__package__}.warm_up", self.spark_remote, str(self.folder / "warm-up")]
 
     def verify_command(self) -> list[str]:
-        return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.comparison_file)]
+        return [sys.executable, "-m", f"{__package__}.compare", PIPELINE, str(self.comparison_file)]
 
     def airflow_command(self) -> list[str]:
         return ["airflow", "standalone"]
