@@ -15,7 +15,8 @@ from collections.abc import Mapping
 DEAR: Mapping[str, str] = {
     "tests/e2e/airflow_pages/test_forms.py": (
         "fields and refusals: tests/unit/airflow/test_forms.py, test_mend_dag.py, test_recover_dag.py; "
-        "a form in the browser that starts a run: tests/e2e/airflow_pages/test_backfill_button.py"
+        "a dialog in the browser, and what a form says there: tests/e2e/airflow_pages/test_backfill_button.py; a third of the "
+        "forms themselves"
     ),
     "tests/e2e/airflow_pages/test_page.py": (
         "the page in a browser: tests/unit/cockpit/test_browser.py; behind Airflow's login: tests/unit/airflow/test_page.py"
@@ -63,8 +64,8 @@ DEAR: Mapping[str, str] = {
     ),
     "tests/integration/test_key_logging.py": (
         "columns that the redo of an UPDATE lacks: tests/unit/apply/net/test_filled_columns.py, "
-        "tests/unit/apply/net/test_missing.py; logging that is lost: tests/integration/test_lost_logging.py; key-only lives: "
-        "tests/integration/test_mapped_lives.py"
+        "tests/unit/apply/net/test_missing.py; logging that is lost: tests/integration/test_lost_logging.py; lives: "
+        "tests/integration/test_histories.py"
     ),
     "tests/integration/test_keyless.py": (
         "ROWIDs, appends and their comparison in Delta: tests/integration/spark/test_keyless.py; findings of keys: "
@@ -110,7 +111,7 @@ DEAR: Mapping[str, str] = {
         "tests/unit/reconcile/test_dropped_transactions.py"
     ),
     "tests/integration/spark/test_null_keys.py": (
-        "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py, a batch of them included"
+        "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py"
     ),
     "tests/integration/spark/test_readers.py": (
         "what the readers are assumed to do: tests/assumptions/test_lake_readers.py; the values as Spark and delta-rs read "
@@ -142,7 +143,6 @@ CASES: Mapping[str, str] = {
 # Modules of which each test goes on with what those before it have left: all of them are in one third.
 TOGETHER = (
     "tests/integration/test_as_of.py",
-    "tests/integration/test_history.py",
     "tests/integration/spark/test_verify_buckets.py",
 )
 # Tests of these modules that are run always: the shortest way through all of it.
