@@ -110,6 +110,14 @@ DEAR: Mapping[str, str] = {
         "which rows are dropped: tests/integration/spark/test_dropped.py; what is open: tests/unit/steps/test_transactions.py, "
         "tests/unit/reconcile/test_dropped_transactions.py"
     ),
+    "tests/integration/spark/test_batch.py::"
+    "test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_without_changes_costs_no_job": (
+        "what a batch costs, and not what becomes of rows; jobs of a MERGE: tests/integration/spark/test_small_tables.py"
+    ),
+    "tests/integration/spark/test_maintenance.py::test_a_pipeline_goes_on_after_maintenance_and_its_tables_equal_the_source": (
+        "what maintenance of either side does to a pipeline: tests/integration/test_maintenance.py; files and rows: the "
+        "other tests of its module, as of tests/integration/spark/test_snapshot.py"
+    ),
     "tests/integration/spark/test_null_keys.py": (
         "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py"
     ),
