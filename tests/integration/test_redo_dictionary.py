@@ -88,7 +88,7 @@ def test_a_log_that_is_missing_since_the_dictionary_stops_the_plan(shop: Shop, n
     with pytest.raises(NoDictionaryInRedo):
         capture(Run(pipeline, shop.params))  # a later dictionary does not serve earlier redo
     online = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": "online"})})
-    assert capture(Run(online, shop.params)).outcome == "window"
+    assert capture(Run(online, shop.params)).plan.outcome == "window"
 
 
 def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> None:
@@ -116,4 +116,4 @@ def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> Non
     assert lost.state == "lost"
     assert steps.measure_runway(online, shop.params).lost is None
     assert lost.lost is not None
-    assert "`dictionary: online`" in lost.lost.cure
+    assert "`dictionary: online`" in lost.lost["cure"]

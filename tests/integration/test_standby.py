@@ -9,11 +9,11 @@ import oracledb
 import pyarrow as pa
 import pytest
 
+from redolake.config.limits import Retry
 from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.host.statements import statement
 from redolake.source import (
     ConnectParams,
-    RetryRule,
     first_window_start,
     open_source,
     read_handover,
@@ -65,7 +65,7 @@ def params(oracle, primary=True):
 
 
 def opened(oracle, seconds=60, **choices):
-    return open_source(params(oracle, **choices), call_timeout_seconds=seconds, retry=RetryRule(attempts=1))
+    return open_source(params(oracle, **choices), call_timeout_seconds=seconds, retry=Retry(attempts=1))
 
 
 def rows(source, scn):
@@ -234,10 +234,10 @@ def test_doctor_says_which_facts_come_from_where(oracle):
 
 def test_doctor_says_what_a_wrong_or_lost_primary_is_needed_for(oracle):
     own = params(oracle)
-    with open_source(replace(own, primary=replace(own.primary, dsn=own.dsn)), retry=RetryRule(attempts=1)) as source:
+    with open_source(replace(own, primary=replace(own.primary, dsn=own.dsn)), retry=Retry(attempts=1)) as source:
         assert "which is a PHYSICAL STANDBY" in said(source)["primary", "error"]
     unknown = replace(own, primary=replace(own.primary, dsn=own.primary.dsn.replace("/FREE", "/NOWHERE")))
-    with open_source(unknown, retry=RetryRule(attempts=1)) as source:
+    with open_source(unknown, retry=Retry(attempts=1)) as source:
         assert "Only snapshots need it" in said(source)["primary", "warning"]
 
 

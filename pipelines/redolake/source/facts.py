@@ -21,7 +21,6 @@ from redolake.values.redo import (
     Incarnation,
     LogCopy,
     LogFile,
-    LogTrace,
     PdbIncarnation,
     RedoDictionary,
     RedoFacts,
@@ -180,7 +179,7 @@ def _incarnation(row: Any) -> Incarnation:
     return Incarnation(int(row.resetlogs_id), Scn(int(row.resetlogs_scn)), row.status, Scn(int(row.prior_resetlogs_scn or 0)))
 
 
-def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
+def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogFile, ...]:
     """Add the RESETLOGS_ID that V$LOG_HISTORY lacks; RESETLOGS_TIME separates incarnations that began at one SCN."""
     by_scn = {int(i.resetlogs_scn): int(i.resetlogs_id) for i in incarnations}
     by_time = {(int(i.resetlogs_scn), i.resetlogs_at): int(i.resetlogs_id) for i in incarnations}
@@ -190,7 +189,7 @@ def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
         return by_time.get((scn, row.resetlogs_at), by_scn.get(scn, 0))
 
     return tuple(
-        LogTrace(int(row.thread), int(row.sequence_no), resetlogs_id(row), Scn(int(row.first_scn)), _end(row.next_scn))
+        LogFile(int(row.thread), int(row.sequence_no), resetlogs_id(row), Scn(int(row.first_scn)), _end(row.next_scn))
         for row in rows
     )
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from time import sleep
 from typing import Any
 
 import oracledb
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceBusy, SourceRefused, Transient
+from redolake.config.limits import Retry
+from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceBusy, SourceRefused
 from redolake.source.connection import ConnectParams
 from redolake.source.driver_check import check_driver
 from redolake.source.quoting import quote
@@ -28,28 +27,19 @@ REACH_PAUSE_SECONDS = 1.0
 REACH_REPORT_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRule:
-    """How often connecting is attempted, and how long the pauses are."""
-
-    initial_seconds: float = 1.0
-    max_seconds: float = 60.0
-    attempts: int = 5
-
-
 def open_source(
     params: ConnectParams,
     *,
     container: str | None = None,
     call_timeout_seconds: float = 1800,
-    retry: RetryRule | None = None,
+    retry: Retry | None = None,
 ) -> Source:
     """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried, and
     a driver that is known to read wrong values is refused."""
     check_driver()
     if params.thick:
         _init_thick(params)
-    source = Source(params, call_timeout_seconds, retry or RetryRule())
+    source = Source(params, call_timeout_seconds, retry or Retry())
     source.use_container(container)
     return source
 
@@ -70,7 +60,7 @@ class Source:
     connection, to the PDB, and it stands for the root too.
     """
 
-    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: RetryRule) -> None:
+    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: Retry) -> None:
         self._params, self._call_timeout_seconds, self._retry = params, call_timeout_seconds, retry
         self._sessions: dict[str | None, OracleSession] = {}
         self._container: str | None = None
@@ -120,14 +110,8 @@ class Source:
     def _connect(self, container: str | None) -> OracleSession:
         if container is not None:
             quote(container)  # raises before a connection is opened
-        retrying = Retrying(
-            retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(self._retry.attempts),
-            wait=wait_exponential(multiplier=self._retry.initial_seconds, max=self._retry.max_seconds),
-            reraise=True,
-        )
         started = time.monotonic()
-        session: OracleSession = retrying(
+        session = self._retry.call(
             lambda: OracleSession(self._params, container, call_timeout_seconds=self._call_timeout_seconds)
         )
         log.info(

@@ -16,12 +16,14 @@ from redolake.values.redo import Position, RedoFacts
 
 @dataclass(frozen=True, slots=True)
 class RecoveryArea:
-    """A row of V$RECOVERY_FILE_DEST. Oracle deletes reclaimable files when it needs space, mined or not."""
+    """A row of V$RECOVERY_FILE_DEST. Oracle deletes reclaimable files when it needs space, mined or not.
+    `hours_until_full` is at the redo rate of the last day; None where that is unknown."""
 
     name: str
     limit_bytes: int
     used_bytes: int
     reclaimable_bytes: int
+    hours_until_full: float | None = None
 
     @property
     def free_bytes(self) -> int:

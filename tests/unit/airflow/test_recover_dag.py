@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from redolake.errors import Finding
-from redolake.reconcile.redo_loss import ErrorReport
 from redolake.records.shown_facts import Choice
 from redolake.steps.checks.doctor_report import DoctorReport
 from redolake.steps.proof.repair import ReadAgain
@@ -27,7 +26,7 @@ MADE = DeclaredGapReport(
 
 
 def look(lost):
-    error = ErrorReport("RedoLost", "log 7 is gone", {}, "") if lost else None
+    error = {"code": "RedoLost", "what": "log 7 is gone", "where": {}, "cure": ""} if lost else None
     return RecoveryReport("shop", lost, Position(1, 1, 10), error)
 
 

@@ -18,9 +18,8 @@ from redolake.cli import app, output
 from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
-from redolake.reconcile.dropped_transactions import DropReport
-from redolake.reconcile.redo_loss import ErrorReport
-from redolake.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
+from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import FindingGroup
 from redolake.steps.plan_edit import EditPlan, TableEdit
 from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
@@ -366,7 +365,8 @@ VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), fr
 GAP = DeclaredGapReport("gap", 100, 200, 1, "gone", "ann", AT, "log 5", ("SHOP.T",), 0, (), from_at=AT)
 PLAN = BackfillPlan(RangeEnd("100", 100, AT), RangeEnd("now", 200, AT), 2, 4, 30, 90, 1000, 0, 0)
 BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), PLAN), RecordedBackfill(200, ()))
-LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), ErrorReport("RedoLost", "gone", {}, "wait"), position_at=AT)
+GONE = {"code": "RedoLost", "what": "gone", "where": {}, "cure": "wait"}
+LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), GONE, position_at=AT)
 LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
 
 

@@ -108,7 +108,7 @@ def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
         if pipeline.is_of_pattern(table) and not asks_all:
             continue
         try:
-            check_not_nested(pipeline.target(table.id), table.id)
+            check_not_nested(pipeline.target(table.id), table.id, in_partitions=False)
         except FolderTaken as taken:
             yield Finding(str(table.id), f"{taken.what} ({pipeline.target(table.id)})", taken.cure)
 

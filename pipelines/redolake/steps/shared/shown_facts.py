@@ -106,11 +106,13 @@ def record_snapshot(context: Run, tables: Iterable[TableId], fact: SnapshotFact)
 
 
 def expected_rows(context: Run, table: TableId) -> int | None:
-    """Return how many rows the table had at its last comparison, or else at its last snapshot."""
+    """Return how many rows the table had at its last comparison, or else at its last snapshot; one that was cut off expected
+    as many."""
     proofs = (context.ledger.fact("proofs", str(table)) or {}).get("proofs", [])
     compared: Iterator[int] = (proof["rows"] for proof in proofs if proof["rows"] is not None)
     snapshot = last_snapshot(context, table)
-    return next(compared, None if snapshot is None else snapshot.rows)
+    read = None if snapshot is None else snapshot.expected if snapshot.state == "reading" else snapshot.rows
+    return next(compared, read)
 
 
 def utc_end_time(window: Window, facts: RedoFacts, ahead: timedelta) -> datetime | None:
