@@ -15,9 +15,11 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.errors import RedoLost, SnapshotTooEarly, Transient
+from redolake.host.statements import statement
 from redolake.source import ConnectParams
 from redolake.source import oracle as oracle_source
 from tests.fixtures.shop import Shop, open_shop
+from tests.integration.test_standby import ASKED
 from tests.integration.test_vanished_partitions import created, held, rows
 from tests.references.plain_lake import PlainLake
 
@@ -172,10 +174,16 @@ def test_a_transaction_that_is_much_older_than_the_first_snapshot_is_whole(tmp_p
         life.begin()
         for _ in range(4):
             life.shop.switch_logs()
+        counted = life.shop.oracle.count_statements()
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        by_name = {name: counted.get("FREE", {}).get(statement(name), 0) for name in ASKED}
+        if keeps == "both":  # doctor's check, the handover, and nothing else, whatever the tables have
+            assert by_name == dict(zip(ASKED, (2, 2, 3, 2, 2), strict=True))
+        assert sum(by_name.values()) == sum(counted.get("FREE", {}).values())
         life.change()
         life.writers[0].commit()
         check_end(life, lake)
+        assert counted.get("FREE", {}).keys() <= set(map(statement, ASKED))  # capture asks the standby alone
 
 
 @pytest.mark.parametrize("reads", ["refused", "older"])
