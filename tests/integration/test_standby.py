@@ -214,6 +214,20 @@ def test_a_failover_while_the_standby_is_waited_for_gives_no_snapshot(oracle, mo
         read_handover(source)
 
 
+@pytest.mark.parametrize("kind", ["one PDB", "no containers"])
+def test_so_does_a_pdb_without_its_root_and_a_database_without_containers(kind):
+    with standin(background=False, is_cdb=kind == "one PDB") as oracle:
+        write(oracle, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 1)")
+        ours = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.standby_pdb_dsn)
+        ours = replace(ours, pdb_only=kind == "one PDB")
+        with oracle.connect("SHOP") as writer, writer.cursor() as cursor:
+            cursor.execute("UPDATE t SET n = 2")
+            own = replace(ours, primary=replace(ours, dsn=oracle.pdb_dsn))
+            with open_source(own, retry=Retry(attempts=1)) as source:
+                handover = read_handover(source)
+        assert len(handover.open) == 1
+
+
 def said(source):
     return {(finding.subject, finding.severity): finding.what for finding in standby_findings(source)}
 

@@ -89,8 +89,8 @@ def read_from_primary(source: Source, here: Any) -> Handover | None:
     now = source.query("database")[0]
     if (now.database_role, int(now.resetlogs_scn)) != (here.database_role, int(here.resetlogs_scn)):
         raise SnapshotTooEarly(
-            f"{now.db_unique_name} became a {now.database_role} with RESETLOGS at SCN {now.resetlogs_scn} before it reached SCN "
-            f"{last}, which may be one of another branch",
+            f"{now.db_unique_name} became a {now.database_role} with RESETLOGS at SCN {now.resetlogs_scn} before it reached "
+            f"SCN {last}, which may be one of another branch",
             cure="snapshot again",
         )
     return Handover(Scn(first), listed, Scn(last))
