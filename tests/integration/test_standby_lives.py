@@ -58,7 +58,7 @@ class Life:
     choose: random.Random
     writers: list[Any] = field(default_factory=list)
     keys: int = 0
-    told: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
 
     @property
     def faults(self) -> Any:
@@ -122,7 +122,7 @@ class Life:
         try:
             steps.take_snapshot(self.pipeline, [table], replace=True, source=self.shop.params, spark=NO_SPARK)
         except (SnapshotTooEarly, Transient, RedoLost) as error:
-            self.told.append(f"{type(error).__name__}: {error.what}")
+            self.taken.append(f"{type(error).__name__}: {error.what}")
 
     def switch_over(self) -> None:
         self.heal()
@@ -138,7 +138,7 @@ class Life:
             self.lag, self.stop, self.by_logs, self.gap, self.hold_transport, self.heal, self.snapshot, self.switch_over,
         ]  # fmt: skip
         chosen = self.choose.choice(often if self.choose.random() < 0.6 else seldom)
-        self.told.append(chosen.__name__)
+        self.taken.append(chosen.__name__)
         chosen()
 
 
@@ -161,8 +161,8 @@ def check_end(life: Life, lake: PlainLake) -> None:
         with life.shop.oracle.connect("SHOP", dsn=life.shop.writes_to) as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT id, k, a FROM {table}")
             there = {key: (str(k), a) for key, k, a in cursor.fetchall()}
-        assert held(life.pipeline) == {}, life.told
-        assert rows(lake, life.pipeline, table) == there, life.told
+        assert held(life.pipeline) == {}, life.taken
+        assert rows(lake, life.pipeline, table) == there, life.taken
 
 
 @pytest.mark.parametrize("keeps", ["both", "switched over"])
