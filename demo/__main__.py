@@ -59,9 +59,9 @@ def run(
         bool,
         typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
     ] = False,
-    source: Annotated[Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, or OpenLogReplicator.")] = (
-        Source.logminer
-    ),
+    source: Annotated[
+        Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, OpenLogReplicator, or LogMiner on a standby.")
+    ] = (Source.logminer),
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
@@ -71,7 +71,7 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
-    if oracle and source is Source.olr:
+    if oracle and source is not Source.logminer:
         raise typer.BadParameter("a database of your own is read by LogMiner here", param_hint="--source")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in remove_earlier_run(folder):
