@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from redolake.errors import RedolakeError
+from redolake.host.runtime import provide
 
 from .own_database import own_database
 from .processes import STOP_SECONDS, ChildDied, DemoProcesses, kill_recorded, stop_leftovers
@@ -26,6 +27,7 @@ from .services import (
     ADDRESS_FILE,
     COMMANDS,
     DEAD_SECONDS,
+    IN_WHEEL,
     LOGIN,
     PASSWORD,
     RESTARTED,
@@ -80,6 +82,8 @@ def run(
         raise typer.Exit(scenario_exit_code(scenario, folder))
     code = STOPPED
     try:
+        if IN_WHEEL:  # in a checkout `make setup` has done it
+            provide(lambda line: console.print(line, highlight=False))
         services = new_services(folder, own_database(os.environ) if oracle else None, source)
         with schema_of_its_own(services):
             code = run_processes(services, seconds, rate, keep)
