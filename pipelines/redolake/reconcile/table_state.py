@@ -334,9 +334,14 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
+    rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
+    left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
+    share = "" if found.share is None else f" ({found.share:.0%})".replace("%", " %")
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
-        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)},"
-        left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{left}"
+        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"
+        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{rate}{left}"
+    if found.rows is not None:
+        of = "" if found.expected is None else f" of some {found.expected:,}{share}"
+        return f"{found.rows:,}{of} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{rate}{left}"
     return f"being read AS OF SCN {found.scn:,} for {for_seconds}" if found.state == "reading" else "waits to be read"

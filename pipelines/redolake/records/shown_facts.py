@@ -196,11 +196,12 @@ class DropsFact:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
-    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. For a large
-    table, all processes together have read `chunks_read` of its `chunks` and `bytes_read` of its `bytes` in Oracle;
-    `seconds_left` is what the process that read the last chunk expects. `nulled` values are NULL by rule."""
+    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. While it is
+    read in one piece, `rows` of those `expected` are there. For a large table, all processes together have read `chunks_read`
+    of its `chunks` and `bytes_read` of its `bytes` in Oracle; `seconds_left` and `rows_per_second` are what the process that
+    said so last expects and reads. `nulled` values are NULL by rule."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
@@ -213,3 +214,11 @@ class SnapshotFact:
     bytes: int | None = None
     bytes_read: int | None = None
     seconds_left: float | None = None
+    expected: int | None = None
+    rows_per_second: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Return how much of the table is read, 0 to 1; None where that is not known."""
+        done, total = (self.rows, self.expected) if self.chunks is None else (self.bytes_read, self.bytes)
+        return None if self.state != "reading" or done is None or not total else done / total

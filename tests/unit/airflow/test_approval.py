@@ -80,7 +80,8 @@ def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_appro
     assert "SHOP.ORDERS: 7 row(s)" in asked.body
     name, arguments, how = transactions.calls[-1]
     assert (name, arguments) == ("drop_transaction", ("3.12.45", 3))
-    assert how == {"by": "ann, asked by dag_test", "reason": "agreed with the owner", "start_scn": 150}
+    made = transactions.runs[-1]
+    assert (made.by, made.reason, how) == ("ann, asked by dag_test", "agreed with the owner", {"start_scn": 150})
 
 
 def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
@@ -106,8 +107,8 @@ def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recove
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
     assert "declare the gap, SCN 10 to 20" in asked.body
     assert names(recovery) == ["inspect_redo_loss", "declare_gap"]
-    _, (kind, _), how = recovery.calls[-1]
-    assert (kind, how["by"], how["reason"]) == ("gap", "ann, asked by dag_test", "tapes are gone")
+    (_, (kind,), how), made = recovery.calls[-1], recovery.runs[-1]
+    assert (kind, made.by, made.reason) == ("gap", "ann, asked by dag_test", "tapes are gone")
     assert how["approved"] == "gap: declare the gap, SCN 10 to 20"
 
 
@@ -127,7 +128,8 @@ def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, ste
 
     assert names(steps) == ["resume_tables", "look_up_held", "approve_ddl"]
     assert "SHOP.ORDERS: TRUNCATE TABLE orders" in asked.body
-    assert steps.calls[-1][2] == {"by": "ann, asked by dag_test", "reason": "asked for", "address": "at 120"}
+    assert steps.calls[-1][2] == {"address": "at 120"}
+    assert (steps.runs[-1].by, steps.runs[-1].reason) == ("ann, asked by dag_test", "asked for")
 
 
 def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(settings):
@@ -175,7 +177,7 @@ def test_confirm_in_the_form_is_not_enough_where_another_person_approves(between
         states = between_two({**DROP, "confirm": "shop"})
 
     assert (states, transactions.calls[-1][0]) == ({"approve": "success", "mend": "success"}, "drop_transaction")
-    assert transactions.calls[-1][2]["by"] == "ann, asked by bob"
+    assert transactions.runs[-1].by == "ann, asked by bob"
     assert "asked by bob" in asked.body
 
 

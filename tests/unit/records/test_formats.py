@@ -87,7 +87,7 @@ FORMATS = {
     "proof fact": (6, "1bacbfc28de0"),
     "quarantine fact": (1, "323660a56d08"),
     "history fact": (1, "111e9b8f644c"),
-    "snapshot fact": (4, "e0411943bda2"),
+    "snapshot fact": (5, "423f15607b59"),
     "lost position": (1, "341d69a8cbb7"),
     "missing log report": (1, "5d5221bcbf8a"),
 }

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.landed.key_texts import key_text, shown_key, without_keys
 from redolake.apply.landed.keys import has_null
-from redolake.apply.mapping import NULL_KEY, Misfits, maps_key, needed, shape
+from redolake.apply.mapping import NULL_KEY, maps_key, needed, shape
 from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.partitions import WHAT, cure_of, unfit
 from redolake.apply.schema import field_of
@@ -24,8 +24,9 @@ from redolake.apply.translation import Translation
 from redolake.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
 from redolake.host.parquet_frames import read_parquet
 from redolake.values import frames
+from redolake.values.common_type import WHOLE_DIGITS, digits_of
 from redolake.values.lake_columns import comments_of, with_lake_names
-from redolake.values.mapping import source_value
+from redolake.values.mapping import Computed, source_value
 from redolake.values.null_rule import is_else_null, own_rule
 from redolake.values.table import Column, Rules, TableId, TableVersion, TypeRule, lake_type, replaced_name
 from redolake.values.target_options import DEFAULT, TargetOptions
@@ -104,17 +105,21 @@ def read_source(
         )
     ids, shaped = needed(version), shape(version)
     of_filter = () if version.mapping is None or version.mapping.where is None else version.mapping.where.needs
-    texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
+    types = {field.name: field.dataType.simpleString() for field in raw.schema.fields}
     sources, cast = dict[str, Expression](), dict[int, Expression]()
     misfits: list[Misfit] = []
     nulled: list[tuple[Column, Expression]] = []
     for column in columns:
-        rule, is_text = rules.get(column.id), in_file[column.name] in texts
+        rule, of_file = rules.get(column.id), types[in_file[column.name]]
+        is_text = of_file == "string"
         type_ = translation.spark_type(column.type, rule)
         if not is_text and type_ == "string" and is_date(column):
             raise read_as_date(column, version)
         read = F.col(quote(in_file[column.name]))
         target, misfit = _cast(read, column, own_rule(rule), type_, translation, is_text=is_text)
+        if misfit is None and not holds(type_, of_file):
+            target = read.try_cast(type_)
+            misfit = ~target.try_cast(of_file).eqNullSafe(read)  # a cast would round 2.5 to 3
         if misfit is not None and is_else_null(rule):
             target, misfit, is_null = _else_null(read, column, rule, target, misfit, translation)
             nulled.append((column, is_null))
@@ -124,7 +129,7 @@ def read_source(
         if column.id in ids:
             sources[source_value(column.id)] = target
         cast[column.id] = target
-    misfits += [misfit_of_expression(one, version.table) for one in shaped.misfits]
+    misfits += [misfit_of_expression(*one, version.table) for one in shaped.misfits]
     raw = raw.withColumns(sources) if sources else raw
     if apart:
         raw = without_keys(raw, key_text(version, lambda i: shaped.values.get(i, cast[i])), apart)
@@ -150,12 +155,12 @@ def read_source(
     return SourceRows(raw, passing.select(*kept), tuple(misfits), row, names, shaped.passes, tuple(nulled))
 
 
-def misfit_of_expression(one: Misfits, table: TableId) -> Misfit:
+def misfit_of_expression(one: Computed, is_wrong: Expression, table: TableId) -> Misfit:
     cure = (
         f"give it another `type`, or correct the expression, in pipelines.yml; then run `redolake snapshot {table} --replace`"
     )
-    column = Column(one.column.id, one.column.name, lake_type(one.column.type), 0)
-    return Misfit(column, one.condition, f"a value of `{one.column.text}` that cannot be cast to {one.column.type}", cure)
+    column = Column(one.id, one.name, lake_type(one.type), 0)
+    return Misfit(column, is_wrong, f"a value of `{one.text}` that cannot be cast to {one.type}", cure)
 
 
 def _cast(
@@ -212,6 +217,15 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
         cure=f"run `redolake snapshot {version.table} --replace` to read it again",
         table=version.table,
     )
+
+
+def holds(type_: str, other: str) -> bool:
+    """Return whether a type has room for each value of another one, as far as both are decimals or whole numbers."""
+    have, given = digits_of(type_), digits_of(other)
+    if have is None or given is None or other in WHOLE_DIGITS:
+        return True
+    whole = have[0] if type_ not in WHOLE_DIGITS else WHOLE_DIGITS[type_] - 1  # of which it holds each number
+    return whole >= given[0] and have[1] >= given[1]
 
 
 def _has_more_decimals(number: Expression, scale: int) -> Expression:
