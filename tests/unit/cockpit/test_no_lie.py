@@ -317,7 +317,7 @@ def test_no_summary_says_more_than_the_ledger_knows(world: World) -> None:
     assert f'class="verdict {found.health.tone}"' in page
     least_known: bool = behind is not None and all(world.known.get(n, True) for n, t in live.items() if t.lag == behind)
     is_late = least_known and behind is not None and behind > 300
-    waits_long = not least_known and world.waits is not None and world.waits > 300
+    waits_long = found.health.lag_seconds is None and world.waits is not None and world.waits > 300
     is_asked = world.contact is not None and world.contact <= 900
     others_hide_it = world.lost or world.away or world.paused or (world.plan == "wait" and world.contact is not None)
     assert not (found.health.state == "late" and least_known and is_asked and not is_late), terminal

@@ -30,13 +30,15 @@ def pipeline(tmp_path: Path) -> Pipeline:
     (tmp_path / "lake" / "shop" / "orders").mkdir(parents=True)
     (tmp_path / "exports").mkdir()
     (tmp_path / "exports" / "link").symlink_to("/etc")
+    (tmp_path / "exports" / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "lake" / "out").symlink_to(tmp_path)
     return Pipeline.model_validate(
         {
             "name": "shop",
             "source": {"connection": "shop"},
             "landing": f"{tmp_path}/landing",
             "lake": f"{tmp_path}/lake",
-            "tables": ["SHOP.ORDERS"],
+            "tables": ["SHOP.ORDERS", "SHOP.X*", {"match": "CRM.*", "target": "crm/{table}"}],
             "allowed_folders": [f"{tmp_path}/exports", f"{tmp_path}/landing", "s3://ours/exports", "memory://ours/exports"],
         }
     )
@@ -73,6 +75,23 @@ def test_files_are_written_below_an_allowed_folder_or_the_lake(pipeline: Pipelin
         "s3://strangers/exports",
         "exports",
         "",
+        "{}/EXPORTS/a",
+        "{}/exports/dangling/y",
+        "{}/lake/out/x",
+        "{}//exports/./../other",
+        "file:{}/exports/a",
+        "S3://ours/exports/a",
+        "s3a://ours/exports/a",
+        "s3://ours@other/exports/a",
+        "s3://ours/exports/%2e%2e/x",
+        "s3://ours/exports//..//x",
+        "simplecache::s3://ours/exports",
+        "zip://a::/etc",
+        "{}/exports/a ",
+        "{}/exports/{{{{6*7}}}}",
+        "{}/lake/shop/xnew",
+        "{}/lake/Shop/Xnew/part",
+        "{}/lake/crm/later",
     ],
 )
 def test_no_other_folder_is_written_to(pipeline: Pipeline, tmp_path: Path, place: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from itertools import product
 from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
 
 from redolake.config import Pipeline
 from redolake.config.union_views import UnionView
@@ -111,6 +114,22 @@ def test_spark_gets_only_names_that_it_takes_and_a_comment_says_which_table_each
     assert comment.isprintable()
     assert named[1].replace("`", "") in comment
     assert list(renamed_views("duckdb", [table])) == []
+
+
+INJECTED = (*ODD, "$$x$$", "a';DROP VIEW v;--", "a\\'; x", 'q"x', "*/ x /*", "{{6*7}}", "a\\")
+
+
+@pytest.mark.parametrize("engine", STATEMENTS)
+def test_no_name_and_no_path_adds_a_statement_or_a_line_of_code(engine: str) -> None:
+    for name, path in product(INJECTED, repeat=2):
+        made = STATEMENTS[engine]([ViewOf(TableId("SHOP", name), f"/lake/{path}")], [])
+        if engine in ("spark", "duckdb", "trino"):
+            found = [one for one in sqlglot.parse("\n".join(made), read=engine) if one is not None]
+            assert len(found) == len([one for one in made if not one.startswith("--")]), (name, path)
+        else:
+            plain = STATEMENTS[engine]([ViewOf(TableId("SHOP", "T"), "/lake/t")], [])
+            kinds = [[type(one) for one in ast.parse("\n".join(lines)).body] for lines in (made, plain)]
+            assert kinds[0] == kinds[1], (name, path)
 
 
 def test_a_schema_that_spark_keeps_for_itself_has_another_name() -> None:

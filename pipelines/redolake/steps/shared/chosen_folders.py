@@ -14,6 +14,7 @@ from redolake.errors import ConfigurationError, Finding
 from redolake.host.filesystem import open_filesystem
 from redolake.host.paths import PROTOCOL, fold, unfit_place
 from redolake.land import layout
+from redolake.values.table import TableId
 
 
 def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
@@ -27,6 +28,8 @@ def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
         refuse_folder(option, folder, "is the lake itself, or lies in the landing, whose folders have a meaning")
     if is_in(place, [pipeline.target(table.id) for table in pipeline.tables]):
         refuse_folder(option, folder, "is a table's folder, or lies in one")
+    if is_of_pattern(pipeline, place):
+        refuse_folder(option, folder, "is where tables of a pattern of `tables` go: VACUUM would remove the files there")
     if (owner := owner_around(place)) is not None:
         refuse_folder(option, folder, f"is the folder of {owner}, or lies in it")
     filesystem, root = open_filesystem(place)
@@ -63,6 +66,17 @@ def is_in(place: str, folders: Iterable[str]) -> bool:
     """Return whether a place is one of the folders, or in one, on the store that distinguishes least."""
     parts = fold(place)
     return any(parts[: len(own)] == own for own in map(fold, map(real, folders)))
+
+
+def is_of_pattern(pipeline: Pipeline, place: str) -> bool:
+    """Return whether a table that a pattern finds, now or later, has its folder there, or around it."""
+    if not is_in(place, [pipeline.lake]):
+        return False
+    targets = [match.target.partition("{")[0] for match in pipeline.matches if match.target is not None]
+    if any(is_in(place, [f"{pipeline.lake}/{target}"]) for target in targets):
+        return True
+    owner, table, *_ = (*fold(place)[len(fold(real(pipeline.lake))) :], "", "")
+    return bool(table) and pipeline.match_of(TableId(owner.upper(), table.upper())) is not None
 
 
 def real(place: str) -> str:
