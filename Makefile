@@ -59,7 +59,7 @@ $(STAMP): pyproject.toml $(HASHES)
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator, SOURCE=standby a standby)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle) $(if $(SOURCE),--source $(SOURCE))
 
 sql: $(STAMP) ## Open a SQL prompt on the source of a demo that was kept running
@@ -125,7 +125,7 @@ HUNTS += tests/e2e/airflow_pages/test_forms.py tests/e2e/airflow_pages/test_page
 	tests/integration/test_as_of.py tests/integration/test_backfill_ranges.py tests/integration/test_damaged_files.py tests/integration/test_damaged_logs.py \
 	tests/integration/test_history.py tests/integration/test_keyless.py tests/integration/test_transactions.py tests/integration/test_lake_trouble.py tests/integration/test_mapping.py tests/integration/test_null_by_rule.py \
 	tests/integration/test_quarantine.py tests/integration/test_recover_in_delta.py tests/integration/test_table_kinds.py tests/integration/spark/test_readers.py \
-	tests/integration/spark/test_null_keys.py tests/integration/spark/test_resnapshot.py tests/integration/spark/test_damaged_log.py \
+	tests/integration/spark/test_null_keys.py tests/integration/spark/test_maintenance.py tests/integration/spark/test_resnapshot.py tests/integration/spark/test_damaged_log.py \
 	tests/integration/test_large_objects.py tests/integration/test_vanished_partitions.py tests/integration/test_whole_tables.py tests/unit/airflow/test_approval.py
 EXAMPLES = 200
 

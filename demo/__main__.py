@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from redolake.errors import RedolakeError
+from redolake.host.runtime import provide
 
 from .own_database import own_database
 from .processes import STOP_SECONDS, ChildDied, DemoProcesses, kill_recorded, stop_leftovers
@@ -26,6 +27,7 @@ from .services import (
     ADDRESS_FILE,
     COMMANDS,
     DEAD_SECONDS,
+    IN_WHEEL,
     LOGIN,
     PASSWORD,
     RESTARTED,
@@ -59,9 +61,9 @@ def run(
         bool,
         typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
     ] = False,
-    source: Annotated[Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, or OpenLogReplicator.")] = (
-        Source.logminer
-    ),
+    source: Annotated[
+        Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, OpenLogReplicator, or LogMiner on a standby.")
+    ] = (Source.logminer),
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
@@ -71,7 +73,7 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
-    if oracle and source is Source.olr:
+    if oracle and source is not Source.logminer:
         raise typer.BadParameter("a database of your own is read by LogMiner here", param_hint="--source")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in remove_earlier_run(folder):
@@ -80,6 +82,8 @@ def run(
         raise typer.Exit(scenario_exit_code(scenario, folder))
     code = STOPPED
     try:
+        if IN_WHEEL:  # in a checkout `make setup` has done it
+            provide(lambda line: console.print(line, highlight=False))
         services = new_services(folder, own_database(os.environ) if oracle else None, source)
         with schema_of_its_own(services):
             code = run_processes(services, seconds, rate, keep)

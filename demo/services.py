@@ -67,6 +67,7 @@ class Source(StrEnum):
 
     logminer = "logminer"
     olr = "olr"
+    standby = "standby"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Services:
     airflow_port: int
     database: OwnDatabase | None = None
     olr_ports: tuple[int, ...] = ()  # by redo thread
+    on_standby: bool = False  # the pipeline reads the stand-in's standby, and asks its primary for open transactions alone
 
     def olr_file(self, thread: int) -> Path:
         return self.folder / f"OpenLogReplicator-{thread}.json"
@@ -127,6 +129,7 @@ class Services:
             streams.append(f"{{thread: {thread}, address: '{address}'}}")
             self.olr_file(thread).write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
         kind = f", kind: openlogreplicator, database: {OLR_ALIAS}, streams: [{', '.join(streams)}]" if streams else ""
+        kind += ", primary: demo_primary" if self.on_standby else ""
         text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=kind)
         self.pipeline_file.write_text(text)
         home = self.folder / "airflow"
@@ -143,7 +146,8 @@ class Services:
         """Return the variables through which redolake finds the pipeline file, Oracle and Spark."""
         return {
             CONFIG_VARIABLE: str(self.pipeline_file),
-            "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection,
+            "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection + ("_STBY" if self.on_standby else ""),
+            **({"AIRFLOW_CONN_DEMO_PRIMARY": self.oracle_connection} if self.on_standby else {}),
             # URL schemes allow no underscore; Airflow reads the hyphen as one.
             "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
             "REDOLAKE_SPARK_REMOTE": self.spark_remote,
@@ -239,4 +243,5 @@ def new_services(folder: Path, database: OwnDatabase | None = None, source: Sour
         for probe in probes:
             probe.close()
     oracle, spark, airflow, *olr = ports
-    return Services(folder.resolve(), oracle, spark, airflow, database, tuple(olr) if source is Source.olr else ())
+    streams = tuple(olr) if source is Source.olr else ()
+    return Services(folder.resolve(), oracle, spark, airflow, database, streams, source is Source.standby)

@@ -90,6 +90,7 @@ class Walkthrough:
         services = self.services
         oracle = "" if services.database else "the Oracle stand-in, "
         oracle += "which serves an OpenLogReplicator per redo thread too, " if services.olr_ports else ""
+        oracle += "of which a standby is read, " if services.on_standby else ""
         self.say(f"starting {oracle}Spark Connect and Airflow; logs are in {self.processes.logs}")
         if services.database is None:
             self.start("standin", services.standin_command())

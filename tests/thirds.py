@@ -18,10 +18,11 @@ from zlib import crc32
 
 import pytest
 
-from tests.tables.dear_tests import ALWAYS, CASES, DEAR
+from tests.tables.dear_tests import ALWAYS, CASES, DEAR, TOGETHER
 
 ROOT = Path(__file__).parents[1]
 PARTS = 3
+PLACES = {entry: place for place, entry in enumerate((*DEAR, *CASES))}
 VARIABLE, EVERYTHING = "REDOLAKE_THIRD", "REDOLAKE_ALL_KILLS"
 
 
@@ -41,7 +42,8 @@ class Third:
     def runs(self, names: Iterable[str]) -> list[bool]:
         """Return for each test, by its name and in the order of its module, whether it is run.
 
-        The tests of an entry are dealt out one by one, so that each part has some of each, and the cases of each function.
+        The tests of an entry are dealt out one by one, so that each part has some of each, and the cases of each function;
+        entries of one test are dealt out by their places in the table.
         """
         dealt: Counter[str] = Counter()
         chosen = []
@@ -50,8 +52,8 @@ class Third:
             if entry is None:
                 chosen.append(True)
                 continue
-            chosen.append(self._has(crc32(entry.encode()) + dealt[entry]))
-            dealt[entry] += 1
+            chosen.append(self._has(PLACES[entry] + dealt[entry]))
+            dealt[entry] += entry not in TOGETHER
         return chosen
 
     def _has(self, number: int) -> bool:
@@ -72,7 +74,7 @@ EVERY = Third(None)
 def entry_of(name: str) -> str | None:
     """Return the entry that a test belongs to: its function's or its module's."""
     function, module = name.partition("[")[0], name.partition("::")[0]
-    return None if function in ALWAYS else next((one for one in (function, module) if one in CASES or one in DEAR), None)
+    return None if function in ALWAYS else next((one for one in (function, module) if one in PLACES), None)
 
 
 @cache

@@ -58,7 +58,7 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
         land_one(pipeline, shop.params)
     while land_one(pipeline, shop.params).window is not None:
         pass
-    steps.measure_runway(pipeline, shop.params)
+    steps.measure_runway(pipeline, source=shop.params)
 
     found = seen(pipeline)
 

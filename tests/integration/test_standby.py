@@ -23,11 +23,15 @@ from redolake.source import (
 )
 from redolake.source import oracle as oracle_source
 from redolake.source.runway_facts import read_snapshot_position
+from redolake.source.scratch import ScratchSchema
 from redolake.source.setup_sql import Flavour, SetupChoices, setup_sql
 from redolake.source.standby import check_partner, standby_findings
+from redolake.steps.checks.doctor import dictionary_findings
+from redolake.steps.selftest import run_selftest
 from redolake.values.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script
+from tests.fixtures.shop import Shop
 
 PDB = "FREEPDB1"
 T = TableId("SHOP", "T")
@@ -212,6 +216,39 @@ def test_a_failover_while_the_standby_is_waited_for_gives_no_snapshot(oracle, mo
     pausing(monkeypatch, lambda: oracle.faults.fail_over(moves=True))
     with opened(oracle, seconds=5) as source, pytest.raises(SourceUnavailable):
         read_handover(source)
+
+
+@pytest.mark.parametrize("kind", ["one PDB", "no containers"])
+def test_so_does_a_pdb_without_its_root_and_a_database_without_containers(kind):
+    with standin(background=False, is_cdb=kind == "one PDB") as oracle:
+        write(oracle, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 1)")
+        ours = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.standby_pdb_dsn)
+        ours = replace(ours, pdb_only=kind == "one PDB")
+        with oracle.connect("SHOP") as writer, writer.cursor() as cursor:
+            cursor.execute("UPDATE t SET n = 2")
+            own = replace(ours, primary=replace(ours, dsn=oracle.pdb_dsn))
+            with open_source(own, retry=Retry(attempts=1)) as source:
+                handover = read_handover(source)
+        assert len(handover.open) == 1
+
+
+def test_what_a_standby_cannot_write_is_refused_with_the_primary_as_its_place(oracle, tmp_path):
+    there = ConnectParams("SHOP", oracle.passwords["SHOP"], oracle.standby_pdb_dsn)
+    with ScratchSchema(there) as schema, pytest.raises(SourceRefused, match="ORA-16000") as caught:
+        schema.run(["CREATE TABLE u (id NUMBER)"])
+    assert "run the statement on the primary" in caught.value.cure
+    pipeline = Shop(oracle, tmp_path).pipeline(tables=["SHOP.T"])
+    on_primary = replace(there, dsn=oracle.pdb_dsn)
+    with pytest.raises(SourceRefused, match="the self-test creates tables"):
+        run_selftest(pipeline, on_primary, params(oracle), spark="no Spark")
+
+
+def test_a_dictionary_in_the_redo_is_refused_on_a_standby(oracle, tmp_path):
+    source = {"connection": "oracle_shop", "container": PDB, "dictionary": "redo"}
+    pipeline = Shop(oracle, tmp_path).pipeline(tables=["SHOP.T"], source=source)
+    with opened(oracle) as standby:
+        (finding,) = dictionary_findings(pipeline, standby, read_redo_facts(standby))
+    assert (finding.severity, "ORA-01300" in finding.what) == ("error", True)
 
 
 def said(source):

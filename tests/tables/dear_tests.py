@@ -2,7 +2,7 @@
 
 Functions without Spark decide what becomes of redo: a plain fold or a unit test proves them in each run. What Spark and Delta
 add is proven part by part in tests/integration/spark. The tests of DEAR put both together once more, at up to two minutes of
-CPU time each: Spark plans and compiles anew for each form of a table.
+CPU time each: Spark plans and compiles again for each form of a table.
 
 Of a function in CASES each run makes a third of the cases, so each run takes its way; together three runs take all values.
 """
@@ -15,7 +15,8 @@ from collections.abc import Mapping
 DEAR: Mapping[str, str] = {
     "tests/e2e/airflow_pages/test_forms.py": (
         "fields and refusals: tests/unit/airflow/test_forms.py, test_mend_dag.py, test_recover_dag.py; "
-        "a form in the browser that starts a run: tests/e2e/airflow_pages/test_backfill_button.py"
+        "a dialog in the browser, and what a form says there: tests/e2e/airflow_pages/test_backfill_button.py; a third of the "
+        "forms themselves"
     ),
     "tests/e2e/airflow_pages/test_page.py": (
         "the page in a browser: tests/unit/cockpit/test_browser.py; behind Airflow's login: tests/unit/airflow/test_page.py"
@@ -63,8 +64,8 @@ DEAR: Mapping[str, str] = {
     ),
     "tests/integration/test_key_logging.py": (
         "columns that the redo of an UPDATE lacks: tests/unit/apply/net/test_filled_columns.py, "
-        "tests/unit/apply/net/test_missing.py; logging that is lost: tests/integration/test_lost_logging.py; key-only lives: "
-        "tests/integration/test_mapped_lives.py"
+        "tests/unit/apply/net/test_missing.py; logging that is lost: tests/integration/test_lost_logging.py; lives: "
+        "tests/integration/test_histories.py"
     ),
     "tests/integration/test_keyless.py": (
         "ROWIDs, appends and their comparison in Delta: tests/integration/spark/test_keyless.py; findings of keys: "
@@ -109,8 +110,16 @@ DEAR: Mapping[str, str] = {
         "which rows are dropped: tests/integration/spark/test_dropped.py; what is open: tests/unit/steps/test_transactions.py, "
         "tests/unit/reconcile/test_dropped_transactions.py"
     ),
+    "tests/integration/spark/test_batch.py::"
+    "test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_without_changes_costs_no_job": (
+        "what a batch costs, and not what becomes of rows; jobs of a MERGE: tests/integration/spark/test_small_tables.py"
+    ),
+    "tests/integration/spark/test_maintenance.py::test_a_pipeline_goes_on_after_maintenance_and_its_tables_equal_the_source": (
+        "what maintenance of either side does to a pipeline: tests/integration/test_maintenance.py; files and rows: the "
+        "other tests of its module, as of tests/integration/spark/test_snapshot.py"
+    ),
     "tests/integration/spark/test_null_keys.py": (
-        "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py, a batch of them included"
+        "rows with a NULL in their key: tests/unit/apply/delivery/test_rows_known_by_value.py"
     ),
     "tests/integration/spark/test_readers.py": (
         "what the readers are assumed to do: tests/assumptions/test_lake_readers.py; the values as Spark and delta-rs read "
@@ -139,5 +148,10 @@ CASES: Mapping[str, str] = {
     "tests/unit/airflow/test_approval.py::"
     "test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it": "one function writes all values into the text",
 }
+# Modules of which each test goes on with what those before it have left: all of them are in one third.
+TOGETHER = (
+    "tests/integration/test_as_of.py",
+    "tests/integration/spark/test_verify_buckets.py",
+)
 # Tests of these modules that are run always: the shortest way through all of it.
 ALWAYS = ("tests/integration/test_pipeline.py::test_every_table_equals_the_source_after_windows_over_two_redo_threads",)

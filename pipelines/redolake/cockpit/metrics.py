@@ -88,7 +88,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_open_transactions", own, found.transaction_count
     yield "redolake_open_transaction_rows", own, found.transaction_rows
     ages = [one.age_seconds for one in found.transactions if one.age_seconds is not None]
-    yield "redolake_oldest_transaction_seconds", own, max(ages, default=0)
+    yield "redolake_oldest_transaction_seconds", own, max(ages, default=None if found.transaction_count else 0)
     for state, number in found.table_counts.items():
         yield "redolake_tables", {**own, "state": state}, number
     yield "redolake_tables_right", own, health.right_tables

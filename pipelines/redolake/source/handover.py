@@ -86,7 +86,13 @@ def read_from_primary(source: Source, here: Any) -> Handover | None:
     # An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
     first, last = min(int(row.current_scn) for row in before), max(int(row.current_scn) for row in after)
     source.reach(last)
-    check_partner(source.query("database")[0], after)
+    now = source.query("database")[0]
+    if (now.database_role, int(now.resetlogs_scn)) != (here.database_role, int(here.resetlogs_scn)):
+        raise SnapshotTooEarly(
+            f"{now.db_unique_name} became a {now.database_role} with RESETLOGS at SCN {now.resetlogs_scn} before it reached "
+            f"SCN {last}, which may be one of another branch",
+            cure="snapshot again",
+        )
     return Handover(Scn(first), listed, Scn(last))
 
 

@@ -92,8 +92,8 @@ def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
     states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop", "dry_run": False})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
-    ((_, (kind, _), how),) = recovery.calls
-    assert (kind, how["scn"], how["reason"]) == ("gap", None, "tapes are gone")
+    ((_, (kind,), how),) = recovery.calls
+    assert (kind, how["scn"], recovery.runs[-1].reason) == ("gap", None, "tapes are gone")
 
 
 def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, monkeypatch, tmp_path):

@@ -252,7 +252,7 @@ def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     drop = DropReport(3, "3.12.45", 2, 150, None, 7, 90, None, "forgotten", "ada", "now", "open", None, found.tables, ())
     monkeypatch.setattr(steps, "look_up_transaction", lambda *_: found)
     dropped: list[object] = []
-    monkeypatch.setattr(steps, "drop_transaction", lambda *_, **how: dropped.append(how["reason"]) or drop)
+    monkeypatch.setattr(steps, "drop_transaction", lambda made, *_, **__: dropped.append(made.reason) or drop)
     order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
 
     code, output = run(*order)

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-from unittest import mock
+import re
+from pathlib import Path
 
-import pytest
+from redolake import context
 
-from redolake import steps
-from redolake.context import Run, owner
-from redolake.operations import OPERATIONS
-
-DECIDES: dict[str, tuple[str, dict[str, Any]]] = {
-    "tx drop": ("drop_transaction", {"xid": "1.2.3"}),
-    "resume": ("resume_tables", {"tables": ("SHOP.A",)}),
-    "recover": ("recover_redo_loss", {"choice": "gap"}),
-    "remine": ("discard_windows", {"window": "w", "discard": True}),
-}
+ROOT = Path(context.__file__).parents[1]
 
 
-@pytest.mark.parametrize("command", DECIDES)
-def test_a_decision_without_a_name_has_that_of_the_process(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    step, chosen = DECIDES[command]
-    decide = mock.Mock(side_effect=InterruptedError)
-    monkeypatch.setattr(steps, step, decide)
-    monkeypatch.setattr(steps, "look_up_transaction", lambda *_: SimpleNamespace(con_id=3, start_scn=1))
-    operation = OPERATIONS[command]
-    given = {one.name: one.default for one in operation.parameters} | chosen
+def test_a_decision_is_never_recorded_under_the_name_that_a_run_was_given() -> None:
+    """It may be empty; `Run.decided_by` is not (tests/unit/steps/test_prune.py)."""
+    rooms = (file for room in ("steps", "operations", "reconcile", "airflow") for file in (ROOT / room).rglob("*.py"))
 
-    with pytest.raises(InterruptedError):
-        operation.act(Run(mock.Mock(), execute=True, reason="old"), **given)
-
-    assert decide.call_args.kwargs["by"] == owner()
+    assert [str(file) for file in rooms if re.search(r"\b(run|context)\.by\b", file.read_text())] == []

@@ -33,6 +33,7 @@ from redolake.ledger.reading import LedgerReading
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.settling import check_settled
+from redolake.reconcile.table_state import proofs_of
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.codec import to_body
 from redolake.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
@@ -203,10 +204,10 @@ def deadline(budget: timedelta | None) -> float | None:
 def last_proofs(reading: LedgerReading) -> dict[TableId, datetime]:
     """Return when each table was last compared as a whole, whatever the result was."""
     found = {}
-    for table, fact in reading.facts.get("proofs", {}).items():
-        whole = (p["at"] for p in fact.body["proofs"] if p.get("error") is None and p.get("share", 1) == 1)
+    for table in reading.facts.get("proofs", {}):
+        whole = (p.at for p in proofs_of(reading, table) if p.result.error is None and p.result.share == 1)
         if (at := next(whole, None)) is not None:
-            found[TableId.parse(table)] = datetime.fromisoformat(at)
+            found[TableId.parse(table)] = at
     return found
 
 

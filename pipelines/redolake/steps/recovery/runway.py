@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import Run, now
+from redolake.context import Run, now, step
 from redolake.errors import Finding, NoDictionaryInRedo, RedoLost
 from redolake.reconcile.ledger import proven_position
 from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
-from redolake.source import ConnectParams, Source, read_redo_facts
+from redolake.source import Source, read_redo_facts
 from redolake.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
 from redolake.source.standby import lag_findings
 from redolake.steps.shared.redo_dictionary import dictionary_for
@@ -77,13 +77,9 @@ class RunwayReport:
     findings: tuple[Finding, ...]
 
 
-def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> RunwayReport:
+@step
+def measure_runway(context: Run) -> RunwayReport:
     """Measure the runway of the position, or before the first snapshot that of a snapshot taken now."""
-    with Run(pipeline, source) as run:
-        return runway_of(run)
-
-
-def runway_of(context: Run) -> RunwayReport:
     pipeline, position = context.pipeline, proven_position(context)  # a parallel step may be about to correct the ledger's
     with context.oracle() as oracle:
         measured_at = now().replace(tzinfo=None)
