@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from redolake import steps
-from redolake.apply.delta.log import read_log
+from redolake.apply.delta.log import our_metadata, read_log
 from redolake.host import crash
 from redolake.job.job import run
 from redolake.records.maintenance import MaintenanceResult, MaintenanceSpec, MaintenanceTask
@@ -35,6 +36,11 @@ def maintained(spark: Any, folder: Path, *tasks: MaintenanceTask, **more: Any) -
     return found
 
 
+def info(table: Path, version: int) -> dict[str, Any]:
+    lines = (table / "_delta_log" / f"{version:020d}.json").read_text().splitlines()
+    return next(action for action in map(json.loads, lines) if "commitInfo" in action)
+
+
 def rows(path: str) -> list[int]:
     return sorted(read_delta(path).column("id").to_pylist())
 
@@ -52,6 +58,27 @@ def test_small_files_are_joined_once_and_history_gets_its_length(spark: Any, tmp
     assert log.properties()["delta.logRetentionDuration"] == "interval 48 hours"
     assert log.last_version_with(0) == log.version  # a comparison goes on to what OPTIMIZE has left
     assert len(list((tmp_path / "t").glob("*.parquet"))) == 6  # the old files are of the last 48 hours
+
+
+def test_each_commit_of_upkeep_says_which_version_was_right_before_it(spark: Any, tmp_path: Path) -> None:
+    """Log retention may leave no other commit of a table at rest."""
+    path = tmp_path / "t"
+    ours = {"txnAppId": "p/SHOP.T/1", "txnVersion": "5"}
+    spark.range(20).repartition(5).write.format("delta").options(**ours).save(str(path))
+    for _ in range(2):
+        maintained(spark, tmp_path, MaintenanceTask(T, str(path)))
+    log = read_log(str(path))
+    assert log is not None
+    before = {version: our_metadata(info(path, version)).get("checked") for version in range(1, log.version + 1)}
+
+    assert before == {1: 0, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4}  # OPTIMIZE, the length of the history, VACUUM's start and end, twice
+    names = [f"{version:020d}" for version in range(log.version)]
+    (path / "_delta_log" / f"{names[-1]}.checkpoint.parquet").write_bytes(b"")
+    for name in names[:-1]:
+        (path / "_delta_log" / f"{name}.json").unlink()
+    left = read_log(str(path))
+    assert left is not None
+    assert left.foreign_writes("p/SHOP.T/") == []
 
 
 def test_a_table_that_cannot_be_maintained_does_not_stop_the_others(spark: Any, tmp_path: Path) -> None:
