@@ -59,7 +59,7 @@ $(STAMP): pyproject.toml $(HASHES)
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator, SOURCE=standby a standby)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle) $(if $(SOURCE),--source $(SOURCE))
 
 sql: $(STAMP) ## Open a SQL prompt on the source of a demo that was kept running
@@ -120,6 +120,13 @@ HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_cluster_kills.py tests
 	tests/integration/spark/test_batch.py tests/integration/test_key_logging.py tests/integration/test_mapped_lives.py tests/integration/test_mapping_matrix.py tests/integration/test_schemas.py \
 	tests/unit/steps/test_any_order.py tests/integration/test_olr.py tests/integration/test_olr_rac.py tests/integration/test_table_writers.py tests/integration/spark/test_history.py \
 	tests/integration/test_quarantine_lives.py tests/integration/spark/test_verify_buckets.py tests/integration/test_filled_columns.py
+# Of these a run of all tests makes a third: tests/tables/dear_tests.py.
+HUNTS += tests/e2e/airflow_pages/test_forms.py tests/e2e/airflow_pages/test_page.py tests/e2e/test_cluster.py tests/e2e/test_two_hosts.py \
+	tests/integration/test_as_of.py tests/integration/test_backfill_ranges.py tests/integration/test_damaged_files.py tests/integration/test_damaged_logs.py \
+	tests/integration/test_history.py tests/integration/test_keyless.py tests/integration/test_transactions.py tests/integration/test_lake_trouble.py tests/integration/test_mapping.py tests/integration/test_null_by_rule.py \
+	tests/integration/test_quarantine.py tests/integration/test_recover_in_delta.py tests/integration/test_table_kinds.py tests/integration/spark/test_readers.py \
+	tests/integration/spark/test_null_keys.py tests/integration/spark/test_maintenance.py tests/integration/spark/test_resnapshot.py tests/integration/spark/test_damaged_log.py \
+	tests/integration/test_large_objects.py tests/integration/test_vanished_partitions.py tests/integration/test_whole_tables.py tests/unit/airflow/test_approval.py
 EXAMPLES = 200
 
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories

@@ -4,7 +4,7 @@ import gc
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.workers", "tests.unchanged_standin", "tests.chosen_kills"]
+pytest_plugins = ["tests.workers", "tests.unchanged_standin", "tests.thirds"]
 
 # A slow machine is no fault of an example.
 settings.register_profile("redolake", deadline=None)

@@ -97,7 +97,7 @@ def do_capture() -> tuple[float, int]:
     from redolake.steps.run import capture
 
     began, rows, mine = time.perf_counter(), 0, pipeline()
-    while (found := capture(mine)).window is not None:
+    while (found := capture(mine)).plan.window is not None:
         rows += found.rows
     return began, rows
 

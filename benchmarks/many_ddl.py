@@ -73,7 +73,7 @@ def applied(shop: Any, pipeline: Any, spark: Any) -> list[float]:
     from redolake.steps.run import capture
 
     shop.switch_logs()
-    while capture(Run(pipeline, shop.params)).outcome == "window":
+    while capture(Run(pipeline, shop.params)).plan.outcome == "window":
         pass
     batch = steps.prepare_batch(pipeline).batch
     assert batch is not None

@@ -59,7 +59,7 @@ def lengths(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def computed(column_id: int, name: str, text: str, type_: str) -> Computed:
-    needs = tuple(sorted({IDS[use.name] for use in uses(text)}))
+    needs = tuple(sorted({IDS[name] for name, _, _ in uses(text)}))
     return Computed(column_id, name, type_, "expression", needs, with_ids(text, IDS), text)
 
 
@@ -90,7 +90,7 @@ def mappings() -> Mapping[str, TableMapping]:
     hashed = tuple(Computed(IDS[name], name, "string", "mask", (IDS[name],), mask="hash") for name in ("EMAIL", "PHONE"))
     plain = tuple(Computed(IDS[name], name, "string", "mask", (IDS[name],), mask="last4") for name in ("EMAIL", "PHONE"))
     text = "status <> 'void' OR qty > 5"
-    where = RowFilter(with_ids(text, IDS), tuple(sorted({IDS[use.name] for use in uses(text)})), text)
+    where = RowFilter(with_ids(text, IDS), tuple(sorted({IDS[name] for name, _, _ in uses(text)})), text)
     inputs = tuple((number, name) for name, number in IDS.items())
     code = Transform("mapping:lengths", digest_of("mapping:lengths"), inputs)
     made = Computed(FIRST_ADDED, "name_length", "int", "transform", tuple(IDS.values()), text="mapping:lengths")

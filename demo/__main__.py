@@ -17,12 +17,17 @@ import oracledb
 import typer
 from rich.console import Console
 
-from demo.own_database import own_database
-from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, kill_recorded, stop_leftovers
-from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
-from demo.services import (
+from redolake.errors import RedolakeError
+from redolake.host.runtime import provide
+
+from .own_database import own_database
+from .processes import STOP_SECONDS, ChildDied, DemoProcesses, kill_recorded, stop_leftovers
+from .scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
+from .services import (
     ADDRESS_FILE,
+    COMMANDS,
     DEAD_SECONDS,
+    IN_WHEEL,
     LOGIN,
     PASSWORD,
     RESTARTED,
@@ -32,7 +37,6 @@ from demo.services import (
     new_services,
     process_record_file,
 )
-from redolake.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 an error stopped the demo · 3 they differ · 130 interrupted."
 STOPPED, DIFFERS, INTERRUPTED = 1, 3, 130
@@ -57,9 +61,9 @@ def run(
         bool,
         typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
     ] = False,
-    source: Annotated[Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, or OpenLogReplicator.")] = (
-        Source.logminer
-    ),
+    source: Annotated[
+        Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, OpenLogReplicator, or LogMiner on a standby.")
+    ] = (Source.logminer),
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
@@ -69,7 +73,7 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
-    if oracle and source is Source.olr:
+    if oracle and source is not Source.logminer:
         raise typer.BadParameter("a database of your own is read by LogMiner here", param_hint="--source")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in remove_earlier_run(folder):
@@ -78,6 +82,8 @@ def run(
         raise typer.Exit(scenario_exit_code(scenario, folder))
     code = STOPPED
     try:
+        if IN_WHEEL:  # in a checkout `make setup` has done it
+            provide(lambda line: console.print(line, highlight=False))
         services = new_services(folder, own_database(os.environ) if oracle else None, source)
         with schema_of_its_own(services):
             code = run_processes(services, seconds, rate, keep)
@@ -108,7 +114,7 @@ def stop(folder: KeptOption = Path(".demo")) -> None:
 
 def stopped(why: str) -> typer.Exit:
     """Print why a command needs a demo that is kept running, and return its end."""
-    console.print(f"{why}\n  do this: make demo KEEP=1", markup=False, highlight=False)
+    console.print(f"{why}\n  do this: {COMMANDS['keep']}", markup=False, highlight=False)
     return typer.Exit(STOPPED)
 
 
@@ -131,7 +137,7 @@ def sql(
     """Open a SQL prompt on the source of a demo that was kept running, as its user SHOP."""
     import readline  # noqa: F401  input() has a history and arrow keys with it
 
-    from demo.sql import HELP, run_statements, typed_statements
+    from .sql import HELP, run_statements, typed_statements
 
     if not (folder / ADDRESS_FILE).exists():
         raise stopped(f"No demo is running in {folder}.")
@@ -175,7 +181,7 @@ def run_processes(services: Services, seconds: int, rate: float, keep: bool) -> 
 
 def run_walkthrough(services: Services, processes: DemoProcesses, seconds: int, rate: float, keep: bool) -> int:
     """Run the walkthrough, print its report, and return the exit code."""
-    from demo.walkthrough import Walkthrough
+    from .walkthrough import Walkthrough
 
     services.write_files()
     walkthrough = Walkthrough(services, processes, console, seconds, rate)
@@ -201,11 +207,11 @@ def print_locations(services: Services, seconds: float, keep: bool) -> None:
         lines += [
             f"  Airflow         {services.airflow_url}  login {LOGIN}, password {LOGIN}",
             f"  next            . {services.folder}/env && {Path(sys.executable).parent}/redolake status",
-            "  change a row    make sql, in another terminal",
-            "  stop            Ctrl-C here, or make stop",
+            f"  change a row    {COMMANDS['sql']}, in another terminal",
+            f"  stop            Ctrl-C here, or {COMMANDS['stop']}",
         ]
     else:
-        lines += ["  next            make demo KEEP=1   keeps Airflow and the other processes running"]
+        lines += [f"  next            {COMMANDS['keep']}   keeps Airflow and the other processes running"]
     console.print("\n".join(lines), markup=False, highlight=False)
 
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from demo.report import comparison_table
-from demo.scenarios import SCENARIOS, open_testbed, summary
+from .report import comparison_table
+from .scenarios import SCENARIOS, open_testbed, summary
 
 SCENARIO_LIST = "\n\n".join(f"{name}: {summary(name)}" for name in SCENARIOS)
 

@@ -15,10 +15,11 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from demo.own_database import OwnDatabase
 from redolake.config import CONFIG_VARIABLE
 from redolake.host.runtime import environment as spark_environment
 from redolake.source.olr import needed_configuration
+
+from .own_database import OwnDatabase
 
 PIPELINE = "shop"
 SCHEMA, CONTAINER = "SHOP", "FREEPDB1"
@@ -32,10 +33,15 @@ OLR_ALIAS = "SHOP_DB"
 JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
 QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-REPOSITORY = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+IN_WHEEL = (HERE / "dags").exists()  # the demo's own wheel has the DAG and plugin files; a checkout has them beside the demo
+FILES = HERE if IN_WHEEL else HERE.parent
+COMMANDS = {"keep": "redolake demo --keep", "sql": "redolake demo sql", "stop": "redolake demo stop"}
+if not IN_WHEEL:
+    COMMANDS = {"keep": "make demo KEEP=1", "sql": "make sql", "stop": "make stop"}
 
 PIPELINE_FILE = """\
-# Written by `make demo`.
+# Written by the demo.
 pipelines:
   {pipeline}:
     source: {{connection: demo_oracle, container: {container}{stream}}}
@@ -61,6 +67,7 @@ class Source(StrEnum):
 
     logminer = "logminer"
     olr = "olr"
+    standby = "standby"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ class Services:
     airflow_port: int
     database: OwnDatabase | None = None
     olr_ports: tuple[int, ...] = ()  # by redo thread
+    on_standby: bool = False  # the pipeline reads the stand-in's standby, and asks its primary for open transactions alone
 
     def olr_file(self, thread: int) -> Path:
         return self.folder / f"OpenLogReplicator-{thread}.json"
@@ -121,6 +129,7 @@ class Services:
             streams.append(f"{{thread: {thread}, address: '{address}'}}")
             self.olr_file(thread).write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
         kind = f", kind: openlogreplicator, database: {OLR_ALIAS}, streams: [{', '.join(streams)}]" if streams else ""
+        kind += ", primary: demo_primary" if self.on_standby else ""
         text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=kind)
         self.pipeline_file.write_text(text)
         home = self.folder / "airflow"
@@ -137,7 +146,8 @@ class Services:
         """Return the variables through which redolake finds the pipeline file, Oracle and Spark."""
         return {
             CONFIG_VARIABLE: str(self.pipeline_file),
-            "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection,
+            "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection + ("_STBY" if self.on_standby else ""),
+            **({"AIRFLOW_CONN_DEMO_PRIMARY": self.oracle_connection} if self.on_standby else {}),
             # URL schemes allow no underscore; Airflow reads the hyphen as one.
             "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
             "REDOLAKE_SPARK_REMOTE": self.spark_remote,
@@ -149,6 +159,8 @@ class Services:
         return {
             **spark_environment(clean),
             **self.connection_variables(),
+            # Airflow is found in an environment that is not active, too.
+            "PATH": f"{sys.prefix}/bin:{os.environ.get('PATH', os.defpath)}",
             "STANDIN_PASSWORD": PASSWORD,
             "PYTHONUNBUFFERED": "1",
         }
@@ -158,8 +170,8 @@ class Services:
         return {
             **self.environment(),
             "AIRFLOW_HOME": str(home),
-            "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(FILES / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(FILES / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{LOGIN}:admin",
@@ -207,10 +219,10 @@ class Services:
         return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
 
     def warm_up_command(self) -> list[str]:
-        return [sys.executable, "-m", "demo.warm_up", self.spark_remote, str(self.folder / "warm-up")]
+        return [sys.executable, "-m", f"{__package__}.warm_up", self.spark_remote, str(self.folder / "warm-up")]
 
     def verify_command(self) -> list[str]:
-        return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.comparison_file)]
+        return [sys.executable, "-m", f"{__package__}.compare", PIPELINE, str(self.comparison_file)]
 
     def airflow_command(self) -> list[str]:
         return ["airflow", "standalone"]
@@ -231,4 +243,5 @@ def new_services(folder: Path, database: OwnDatabase | None = None, source: Sour
         for probe in probes:
             probe.close()
     oracle, spark, airflow, *olr = ports
-    return Services(folder.resolve(), oracle, spark, airflow, database, tuple(olr) if source is Source.olr else ())
+    streams = tuple(olr) if source is Source.olr else ()
+    return Services(folder.resolve(), oracle, spark, airflow, database, streams, source is Source.standby)

@@ -12,15 +12,16 @@ from typing import Any
 
 from rich.console import Console
 
-from demo.airflow_api import AirflowApi, AirflowUnavailable
-from demo.processes import Child, DemoProcesses
-from demo.report import Report
-from demo.services import DEAD_SECONDS, LOGIN, PIPELINE, RESTARTED, Services
 from redolake import steps
 from redolake.config import Pipeline, load_pipeline
 from redolake.errors import Terminal, Transient
 from redolake.records.codec import decode
 from redolake.steps.proof.verify import TableComparison, Verification
+
+from .airflow_api import AirflowApi, AirflowUnavailable
+from .processes import Child, DemoProcesses
+from .report import Report
+from .services import DEAD_SECONDS, LOGIN, PIPELINE, RESTARTED, Services
 
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD_SECONDS = 3600
@@ -89,6 +90,7 @@ class Walkthrough:
         services = self.services
         oracle = "" if services.database else "the Oracle stand-in, "
         oracle += "which serves an OpenLogReplicator per redo thread too, " if services.olr_ports else ""
+        oracle += "of which a standby is read, " if services.on_standby else ""
         self.say(f"starting {oracle}Spark Connect and Airflow; logs are in {self.processes.logs}")
         if services.database is None:
             self.start("standin", services.standin_command())

@@ -7,6 +7,7 @@ non-cdb.sql), and the table owner SHOP.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
+from standin.engine.database.standby import SUFFIX
 from standin.engine.expressions import metadata
 from standin.engine.instance import Instance
 from standin.engine.packages import error_logs, rds, redefinition, statistics, type_shapes
@@ -87,6 +89,19 @@ class StandIn:
     def pdb_dsn(self) -> str:
         state = self.database.state
         return self.listener.dsn(state.pdb_name if state.is_cdb else state.name)
+
+    @property
+    def standby_root_dsn(self) -> str:
+        return f"{self.root_dsn}{SUFFIX}"
+
+    @property
+    def standby_pdb_dsn(self) -> str:
+        return f"{self.pdb_dsn}{SUFFIX}"
+
+    def count_statements(self) -> Mapping[str, Counter[str]]:
+        """Return what is executed from now on, by service."""
+        self.database.statements = {}
+        return self.database.statements
 
     def connect(self, user: str = OWNER, *, dsn: str | None = None, **arguments: Any) -> Any:
         """Connect with the real driver: common users to the root, others to the PDB."""

@@ -1,6 +1,6 @@
 """Scenarios of faults at the source. Each ends with equal tables, some of them after a typed error and its cure."""
 
-from demo.scenarios.catalogue import SCENARIOS, summary
-from demo.scenarios.testbed import Outcome, Testbed, open_testbed
+from .catalogue import SCENARIOS, summary
+from .testbed import Outcome, Testbed, open_testbed
 
 __all__ = ["SCENARIOS", "Outcome", "Testbed", "open_testbed", "summary"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from demo.scenarios.testbed import Testbed
+from .testbed import Testbed
 
 Scenario = Callable[[Testbed], None]
 SCENARIOS: dict[str, Scenario] = {}

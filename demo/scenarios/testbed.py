@@ -162,15 +162,15 @@ class Testbed:
     def expect_redo_loss(self) -> ReportedError:
         """Expect an error, and print the options that `redolake recover` shows."""
         error = self.expect_error()
-        for line in steps.recovery_text(steps.inspect_redo_loss(self.pipeline, self.source)).splitlines():
+        for line in steps.recovery_text(steps.inspect_redo_loss(self.pipeline, source=self.source)).splitlines():
             self.say(f"  recover: {line}" if line else "")
         return error
 
     def recover_restored(self) -> None:
         """Run `redolake recover --restored` after logs were restored, then catch up."""
-        found = steps.recheck_redo_loss(self.pipeline, self.source)
+        found = steps.recheck_redo_loss(self.pipeline, source=self.source)
         if found.error is not None:
-            raise Terminal(f"redo is still lost: {found.error.what}", cure=REPORT_BUG)
+            raise Terminal(f"redo is still lost: {found.error['what']}", cure=REPORT_BUG)
         self.say("`redolake recover --restored`: no redo is lost any more")
         self.catch_up()
 

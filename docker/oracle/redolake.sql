@@ -32,12 +32,16 @@ GRANT SELECT ON SYS.V_$THREAD TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO C##REDOLAKE CONTAINER = ALL;
+-- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+GRANT SELECT ON SYS.V_$DATAGUARD_STATS TO C##REDOLAKE CONTAINER = ALL;
 -- Optional: lets `redolake runway` report how full the recovery area is.
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO C##REDOLAKE CONTAINER = ALL;
 
 -- Transactions that are open while a snapshot is taken.
 GRANT SELECT ON SYS.GV_$TRANSACTION TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.CDB_2PC_PENDING TO C##REDOLAKE CONTAINER = ALL;
+-- Optional: needed where the pipeline of a standby has this user on its primary too.
+GRANT SELECT ON SYS.GV_$DATABASE TO C##REDOLAKE CONTAINER = ALL;
 
 -- Where the rows of large tables are.
 -- Optional: says which tables are large enough to be read in chunks.

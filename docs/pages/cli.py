@@ -64,9 +64,8 @@ def section(name: str, command: Any, shared: list[str]) -> list[str]:
     also = [f"`{names_of(p)}`" for p in own(command) if option_row(p) in shared and p.param_type_name != "argument"]
     blocks = [" ".join(block.split()) for block in (command.help or "").strip().split("\n\n")]
     rows = [option_row(p) for p in own(command) if option_row(p) not in shared]
-    usage = " ".join(
-        [*([f"`{name}{arguments} [OPTIONS]`"] if arguments else []), *([f"with {', '.join(also)}"] if also else [])]
-    )
+    taken = [*([f"`{arguments.strip()}`"] if arguments else []), *also]
+    usage = f"Takes {', '.join(taken)}." if taken else ""
     lines = [f"## {name}", "", *([usage, ""] if usage else []), "\n\n".join(blocks)]
     return [*lines, "", *rows] if rows else lines
 

@@ -48,10 +48,10 @@ def values() -> Iterator[str]:
 
 def counted(golden: dict[str, Any]) -> Iterator[str]:
     states = list(dict.fromkeys(state for of in golden["counts"].values() for state in of))
-    yield "\n## Counts\n\nRight · refused · wrong, of the questions that were asked. Without *spark:* the table has `readers: any`.\n\n"
+    yield "\n## Counts\n\nRight/refused/wrong, of the questions that were asked. Without *spark:* the table has `readers: any`.\n\n"
     yield f"| Reader | {' | '.join(states)} |\n|---{'|---' * len(states)}|\n"
     for reader, of in golden["counts"].items():
-        cells = " | ".join(" · ".join(map(str, of[state])) if state in of else "" for state in states)
+        cells = " | ".join("/".join(map(str, of[state])) if state in of else "" for state in states)
         yield f"| {reader} {golden['versions'][reader]} | {cells} |\n"
 
 
@@ -67,15 +67,24 @@ def others(golden: dict[str, Any]) -> Iterator[str]:
             refused[reader, detail].append(
                 f"{state}, {column}" if column in ("LONG_", "TEXT_") and "spark:" not in state else state
             )
-    yield "\n## What is wrong\n\n| Reader | Column | Cells | Where | For example |\n|---|---|---|---|---|\n"
+    yield "\n## What is wrong\n\n| Reader | Column: cells | Where | For example |\n|---|---|---|---|\n"
+    alike: dict[tuple[str, str, str], list[tuple[str, int, str]]] = defaultdict(list)
     for (reader, column), cells in sorted(wrong.items()):
         _, question, detail = cells[0]
         where = ", ".join(dict.fromkeys(state for state, _, _ in cells))
-        yield f"| {reader} | {column} | {len(cells)} | {where} | `{cell(question)}`: {cell(detail)} |\n"
+        alike[reader, where, question.split()[0]].append((column, len(cells), f"`{cell(question)}`: {cell(detail)}"))
+    found: dict[str, list[str]] = defaultdict(list)
+    for (reader, where, _), columns in alike.items():
+        named = ", ".join(f"{column}: {number}" for column, number, _ in columns)
+        found[f"{named} | {where} | {columns[0][2]}"].append(reader)
+    yield from (f"| {'; '.join(names)} | {what} |\n" for what, names in found.items())
     yield "\n*rows -1*: the row with the column's second value, counted from 0, is not found; *+1*: it is found and should not be.\n"
-    yield "\n## What is refused\n\n| Reader | Error | Cells | Where |\n|---|---|---|---|\n"
+    yield "\n## What is refused\n\n| Reader | Error | Cells of each | Where |\n|---|---|---|---|\n"
+    readers: dict[tuple[str, int, str], list[str]] = defaultdict(list)
     for (reader, error), states in sorted(refused.items()):
-        yield f"| {reader} | `{error}` | {len(states)} | {', '.join(dict.fromkeys(states))} |\n"
+        readers[error, len(states), ", ".join(dict.fromkeys(states))].append(reader)
+    for (error, number, where), names in readers.items():
+        yield f"| {'; '.join(names)} | `{error}` | {number} | {where} |\n"
 
 
 def short(value: Any) -> str:

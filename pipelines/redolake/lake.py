@@ -58,8 +58,8 @@ class Lake:
     def at(self, spark: Any, moment: str | int, tables: Sequence[str] | None = None) -> Iterator[TablesAsOf]:
         """Yield the tables AS OF an SCN, a time with its zone, `now` or the end of a window. Raises NotReadableAsOf."""
         plan = plan_read(self.pipeline, str(moment), tables)
-        with opened_as_of(self.pipeline, plan, spark) as opened:
-            yield TablesAsOf(plan, opened.frames, opened.wrong)
+        with opened_as_of(self.pipeline, plan, spark) as (frames, wrong):
+            yield TablesAsOf(plan, frames, wrong)
 
 
 def lake(name: str, config: Path | str | None = None) -> Lake:

@@ -59,6 +59,15 @@ SELECT thread# AS thread, status, enabled, checkpoint_change# AS checkpoint_scn,
 -- GV$, because each instance knows its own transactions. START_SCN may be NULL, 0 or 1, also while there is undo.
 SELECT inst_id, xidusn, xidslot, xidsqn, start_scn, status, used_urec, con_id FROM gv$transaction
 
+-- name: instances
+-- On the primary of a standby. GV$, because instances may differ by some SCNs.
+SELECT inst_id, dbid, db_unique_name, resetlogs_change# AS resetlogs_scn, database_role, open_mode, current_scn
+  FROM gv$database
+
+-- name: standby_lags
+-- On a standby; a primary has no rows. Intervals, as texts of days and hours.
+SELECT name, value FROM v$dataguard_stats WHERE name IN ('transport lag', 'apply lag')
+
 -- name: prepared_transactions
 -- Distributed transactions in doubt. After their instance ended they are in no V$TRANSACTION, and may still commit.
 SELECT local_tran_id, con_id FROM cdb_2pc_pending WHERE state IN ('collecting', 'prepared')

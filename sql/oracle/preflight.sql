@@ -3,7 +3,7 @@
 -- name: database
 SELECT dbid, name, log_mode, force_logging, supplemental_log_data_min AS supplemental_min,
        supplemental_log_data_pk AS supplemental_pk, supplemental_log_data_all AS supplemental_all, cdb,
-       database_role, open_mode
+       database_role, open_mode, db_unique_name, resetlogs_change# AS resetlogs_scn
   FROM v$database
 
 -- name: container_logging

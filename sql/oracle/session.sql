@@ -39,6 +39,10 @@ SELECT SYS_CONTEXT('USERENV', 'CON_NAME') AS container, SYS_CONTEXT('USERENV', '
 -- The highest SCN that the database has assigned; an upper bound only.
 SELECT current_scn FROM v$database
 
+-- name: applied
+-- CURRENT_SCN of a standby is that to which redo is applied.
+SELECT current_scn, database_role, open_mode FROM v$database
+
 -- name: session_privileges
 -- Privileges of roles included. The exempt user reads every row and value of every table.
 SELECT privilege FROM session_privs WHERE privilege IN ('EXEMPT ACCESS POLICY', 'EXEMPT REDACTION POLICY')

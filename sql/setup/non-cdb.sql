@@ -30,12 +30,16 @@ GRANT SELECT ON SYS.V_$THREAD TO redolake;
 GRANT SELECT ON SYS.V_$LOG TO redolake;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO redolake;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO redolake;
+-- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+GRANT SELECT ON SYS.V_$DATAGUARD_STATS TO redolake;
 -- Optional: lets `redolake runway` report how full the recovery area is.
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO redolake;
 
 -- Transactions that are open while a snapshot is taken.
 GRANT SELECT ON SYS.GV_$TRANSACTION TO redolake;
 GRANT SELECT ON SYS.CDB_2PC_PENDING TO redolake;
+-- Optional: needed where the pipeline of a standby has this user on its primary too.
+GRANT SELECT ON SYS.GV_$DATABASE TO redolake;
 
 -- Where the rows of large tables are.
 -- Optional: says which tables are large enough to be read in chunks.

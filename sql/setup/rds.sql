@@ -34,6 +34,8 @@ BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('V_$LOG', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('V_$ARCHIVED_LOG', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('V_$LOG_HISTORY', 'REDOLAKE', 'SELECT');
+  -- Optional: lets `redolake doctor` and `runway` say how far a standby is behind.
+  rdsadmin.rdsadmin_util.grant_sys_object('V_$DATAGUARD_STATS', 'REDOLAKE', 'SELECT');
   -- Optional: lets `redolake runway` report how full the recovery area is.
   rdsadmin.rdsadmin_util.grant_sys_object('V_$RECOVERY_FILE_DEST', 'REDOLAKE', 'SELECT');
 END;
@@ -43,6 +45,8 @@ END;
 BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('GV_$TRANSACTION', 'REDOLAKE', 'SELECT');
   rdsadmin.rdsadmin_util.grant_sys_object('CDB_2PC_PENDING', 'REDOLAKE', 'SELECT');
+  -- Optional: needed where the pipeline of a standby has this user on its primary too.
+  rdsadmin.rdsadmin_util.grant_sys_object('GV_$DATABASE', 'REDOLAKE', 'SELECT');
 END;
 /
 

@@ -81,7 +81,7 @@ class Instance(Database):
         return self._container_of(service) is not None
 
     def _container_of(self, service: str) -> int | None:
-        name = service.upper()
+        name, _ = self.standby.site(service)
         if name == self.state.name.upper():
             return ROOT if self.state.is_cdb else 0
         return PDB if self.state.is_cdb and name == self.state.pdb_name.upper() else None
@@ -113,6 +113,7 @@ class Instance(Database):
             thread = self.redo_threads.of_instance(instance)
             session = SqlSession(self, self.next_session_number(), user, container, thread)
             session.program, session.machine, session.service = program, machine, service
+            _, session.on_standby = self.standby.site(service)
             session.typed_user, session.proxy = typed or user, proxy
             self.sessions[session.number] = session
             return session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ class SqlSession(EngineSession):
         self.cancelled = False
         if self.killed:
             raise OraError(28, "your session has been killed")
+        if self.database.statements is not None:
+            self.database.statements.setdefault(self.service.upper(), Counter())[sql] += 1
         try:
             return self._run(sql, rows, batch_errors, describe_only)
         except ArithmeticError as error:

@@ -70,14 +70,16 @@ class DatabaseFaults(Faults):
         return born
 
     @fault()
-    def fail_over(self, logs_behind: int = 0) -> DatabaseIncarnation:
+    def fail_over(self, logs_behind: int = 0, moves: bool = False) -> DatabaseIncarnation:
         """Lose the host: its standby takes over, without the redo that had not arrived, in a new RESETLOGS incarnation.
 
         Changes that were in no archived log are gone from the data. The last `logs_behind` archived logs of each thread had
-        not arrived either; a reader may have mined them already. The new primary has its own DB_UNIQUE_NAME and folders.
+        not arrived either; a reader may have mined them already. The new primary has its own DB_UNIQUE_NAME and folders. Where
+        the service `moves`, it is reached by the services with `_STBY`, and those of the lost host answer ORA-12514 until
+        `reinstate`.
         """
         with self._database.lock:
-            born = replace(self._database.recovery.fail_over(logs_behind))
+            born = replace(self._database.recovery.fail_over(logs_behind, moves=moves))
         self._listener.drop_clients()
         return born
 

@@ -16,6 +16,7 @@ from standin.faults.database import DatabaseFaults
 from standin.faults.fault import Fault, faults_of
 from standin.faults.logs import LogFaults
 from standin.faults.network import NetworkFaults
+from standin.faults.standby import StandbyFaults
 from standin.faults.transactions import TransactionFaults
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from standin.wire.server import Listener
 
 
-class FaultInjector(LogFaults, DatabaseFaults, TransactionFaults, NetworkFaults):
+class FaultInjector(LogFaults, DatabaseFaults, StandbyFaults, TransactionFaults, NetworkFaults):
     """The faults of one stand-in, and any of them by its name."""
 
     def __init__(self, database: Instance, listener: Listener) -> None:

@@ -16,7 +16,7 @@ from standin.interface import OraError
 from standin.logminer import contents, listing
 from standin.logminer.dictionary import NoCatalog, OnlineCatalog, RedoDictionary
 from standin.logminer.literals import Forms, Nls
-from standin.logminer.logs import MinedLog, open_log
+from standin.logminer.logs import MinedLog, cannot_open, open_log
 from standin.logminer.mining import Mining, MiningRange
 from standin.logminer.options import ADDFILE, CONSTANTS, StartOption, check_options
 from standin.logminer.rows import Catalog, Rendering
@@ -40,7 +40,17 @@ def mining_of(session: EngineSession) -> Mining:
 def add_logfile(session: EngineSession, logfilename: str | None, options: int | None) -> None:
     _check_root(session)
     with session.database.lock:
+        if session.on_standby and not _has_arrived(session, logfilename):
+            raise cannot_open(logfilename or "")
         mining_of(session).add(logfilename or "", int(options or ADDFILE), session.database.state)
+
+
+def _has_arrived(session: EngineSession, name: str | None) -> bool:
+    """Return whether the standby has a file: the primary's online logs it has not."""
+    state, standby = session.database.state, session.database.standby
+    copies = [copy for copy in state.archived if copy.name == name]
+    members = {log.member for thread in state.threads.values() for log in thread.logs}
+    return name not in members and (not copies or any(map(standby.has, copies)))
 
 
 def remove_logfile(session: EngineSession, logfilename: str | None) -> None:
@@ -64,6 +74,8 @@ def start_logmnr(
         raise OraError(3001, "unimplemented feature: DBMS_LOGMNR.START_LOGMNR by time")
     state = session.database.state
     chosen = check_options(int(options or 0), int(state.release.partition(".")[0]))
+    if session.on_standby and StartOption.DICT_FROM_REDO_LOGS in chosen:
+        raise OraError(1300, "writable database required for specified LogMiner options")
     start, end = int(startscn or 0), int(endscn or 0)
     with session.database.lock:
         mining = mining_of(session)

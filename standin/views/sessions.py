@@ -61,14 +61,14 @@ def _transaction_row(session: EngineSession, tx: OpenTransaction) -> Row:
 
 
 def transactions(session: EngineSession) -> Iterator[Row]:
-    """Yield the transactions of this instance; GV$TRANSACTION shows all."""
-    for tx in session.database.state.transactions.values():
+    """Yield the transactions of this instance; GV$TRANSACTION shows all. A standby has none."""
+    for tx in () if session.on_standby else session.database.state.transactions.values():
         if tx.thread == session.thread and tx.is_listed:
             yield _shown(session, _transaction_row(session, tx))
 
 
 def all_transactions(session: EngineSession) -> Iterator[Row]:
-    for tx in session.database.state.transactions.values():
+    for tx in () if session.on_standby else session.database.state.transactions.values():
         if tx.is_listed:
             yield (tx.thread, *_shown(session, _transaction_row(session, tx)))
 

@@ -16,7 +16,6 @@ from typing import Any
 from redolake import steps
 from redolake.context import Run
 from redolake.values.table import TableId
-from tests.chosen_kills import ALL
 from tests.e2e.kills import (
     BOTH,
     TABLES,
@@ -31,6 +30,7 @@ from tests.e2e.kills import (
     redolake,
 )
 from tests.references.delta_table import latest_version
+from tests.thirds import EVERY
 
 
 @dataclass(slots=True)
@@ -444,7 +444,9 @@ WORKFLOWS = (
 )
 
 
-def run_workflow(testbed: KillTestbed, workflow: Workflow, between: str, killed_at: Path, points: Container[str] = ALL) -> None:
+def run_workflow(
+    testbed: KillTestbed, workflow: Workflow, between: str, killed_at: Path, points: Container[str] = EVERY
+) -> None:
     """Run the workflow with a kill at each of these points, by default at all, and check what must hold."""
     copy = testbed.new_copy() if workflow is first_run else testbed.usable_copy()
     testbed.source.changing = BOTH

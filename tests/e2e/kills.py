@@ -32,12 +32,12 @@ from redolake.host import crash
 from redolake.host.crash import VARIABLE
 from redolake.land.landing import Landing
 from redolake.land.windows import Windows
-from tests.chosen_kills import ALL
 from tests.fixtures.disk import nothing_waits_for_the_disk
 from tests.fixtures.ledger import ledgers_share_compiled_statements
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.folder_lake import FolderLake, rows_in_folder
+from tests.thirds import EVERY
 
 BOTH = ("parts", "bins")
 TABLES = [f"SHOP.{table.upper()}" for table in BOTH]
@@ -298,7 +298,7 @@ class PipelineCopy:
         work: Callable[..., Any],
         *arguments: Any,
         crash_at: str = "",
-        points: Container[str] = ALL,
+        points: Container[str] = EVERY,
         remote: str | None = None,
     ) -> tuple[Any, Path]:
         log = self.folder / f"{next(self.logs):03d}.log"
@@ -312,7 +312,7 @@ class PipelineCopy:
         return NO_SPARK if self.remote == NO_SPARK else f"{self.remote}/;session_id={SESSION}"
 
     def run_process(
-        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", points: Container[str] = ALL
+        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", points: Container[str] = EVERY
     ) -> tuple[int, str]:
         """Run a process to its end; return its exit code and its output."""
         process, log = self.start_process(work, *arguments, crash_at=crash_at, points=points, remote=self.shared_session)
@@ -326,7 +326,7 @@ class PipelineCopy:
         meanwhile: Callable[[], None],
         work: Callable[..., Any],
         *arguments: Any,
-        points: Container[str] = ALL,
+        points: Container[str] = EVERY,
         codes: tuple[int, ...] = (0,),
     ) -> int:
         """Repeat the work until it ends; each attempt is killed at the first of `points` that `killed_at` does not list yet."""
@@ -431,7 +431,7 @@ class KillSequence:
     killed_at: Path
     between: str
     turns: Iterator[int]
-    points: Container[str] = ALL
+    points: Container[str] = EVERY
 
     def run(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
         return self.copy.repeat_until_done(self.killed_at, self.meanwhile, work, *arguments, points=self.points, codes=codes)

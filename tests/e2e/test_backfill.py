@@ -52,7 +52,7 @@ class History:
     def captured(self, apply: bool = True) -> int:
         """Switch the logs, land every window and apply them; return the SCN that is landed to."""
         self.shop.switch_logs()
-        while capture(Run(self.pipeline, self.shop.params)).window:
+        while capture(Run(self.pipeline, self.shop.params)).plan.window:
             pass
         if apply:
             steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark="no Spark")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from tests.chosen_kills import EVERYTHING, ROOT, commit_of
+from tests.thirds import EVERYTHING, ROOT, commit_of
 
 # Rows that one executor alone has kept may be gone: the next attempt goes on.
 LOSSES = (

@@ -18,9 +18,9 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.context import Run
+from redolake.reconcile.dropped_transactions import OpenTransactionReport
 from redolake.reconcile.ledger import chain_of_batches
 from redolake.records.batches.manifest import BatchResult
-from redolake.steps.apply.transactions import OpenTransactionReport
 from redolake.steps.proof.verify import Verification
 from redolake.steps.shared.status import WindowReport
 from redolake.values.redo import CHANGES, Operation

@@ -19,7 +19,6 @@ import pytest
 from redolake import steps
 from redolake.apply.spark.session import spark_conf
 from redolake.host.runtime import delta_jars, environment
-from tests.chosen_kills import chosen_kills
 from tests.e2e.kill_workflows import (
     CATCH_UP,
     WORKFLOWS,
@@ -33,6 +32,7 @@ from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture
 from tests.fixtures.shop import open_shop
 from tests.fixtures.spark import QUIET_AND_SHORT
 from tests.support.waiting import wait_until
+from tests.thirds import third_of_this_run
 from tests.unit.host.test_crash import spark_points
 
 pytestmark = pytest.mark.spark
@@ -71,7 +71,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[
 
 def test_a_pipeline_survives_a_kill_after_each_write_of_spark(testbed: KillTestbed) -> None:
     """The first snapshot and batch of the pipeline are not killed."""
-    killed_at, points = testbed.folder / "killed-at", chosen_kills().of(spark_points() | DROP)
+    killed_at, points = testbed.folder / "killed-at", third_of_this_run().of(spark_points() | DROP)
 
     run_workflow(testbed, each_write_of_spark, IN_TURN, killed_at, points)
 
@@ -79,7 +79,7 @@ def test_a_pipeline_survives_a_kill_after_each_write_of_spark(testbed: KillTestb
 
 
 def test_a_row_is_in_quarantine_once_after_a_kill_at_each_write_of_it(testbed: KillTestbed) -> None:
-    killed_at, points = testbed.folder / "killed-at, quarantine", chosen_kills().of({"quarantine", "quarantine decision"})
+    killed_at, points = testbed.folder / "killed-at, quarantine", third_of_this_run().of({"quarantine", "quarantine decision"})
 
     run_workflow(testbed, quarantined_row, IN_TURN, killed_at, points)
 

@@ -116,7 +116,7 @@ class Lives:
         self.shop.switch_logs()
 
     def capture(self) -> None:
-        while self.run(lambda: capture(Run(self.pipeline, self.shop.params))).outcome == "window":
+        while self.run(lambda: capture(Run(self.pipeline, self.shop.params))).plan.outcome == "window":
             pass
         for life in self.lives:
             life.renamed = life.must_land = False

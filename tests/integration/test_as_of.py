@@ -68,8 +68,8 @@ class Bank:
 
     def at(self, scn: int | str) -> dict[str, dict[int, int]]:
         """Return the amounts by account in both tables."""
-        with opened_as_of(self.pipeline, plan_read(self.pipeline, str(scn)), self.spark) as then:
-            return {str(table): {r["ID"]: int(r["AMOUNT"]) for r in frame.collect()} for table, frame in then.frames.items()}
+        with opened_as_of(self.pipeline, plan_read(self.pipeline, str(scn)), self.spark) as (then, _):
+            return {str(table): {r["ID"]: int(r["AMOUNT"]) for r in frame.collect()} for table, frame in then.items()}
 
     def newest(self, table: str) -> dict[int, int]:
         return {row["ID"]: int(row["AMOUNT"]) for row in delta_rows(self.pipeline.target(TableId.parse(table)))}

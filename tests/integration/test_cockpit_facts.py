@@ -58,7 +58,7 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
         land_one(pipeline, shop.params)
     while land_one(pipeline, shop.params).window is not None:
         pass
-    steps.measure_runway(pipeline, shop.params)
+    steps.measure_runway(pipeline, source=shop.params)
 
     found = seen(pipeline)
 
@@ -74,8 +74,8 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert found.waiting_windows == len(found.windows)
     assert (found.runway or {})["state"] == "enough"
     assert steps.read_status(pipeline).landed_to_at == utc(window.ends_at)
-    assert steps.inspect_redo_loss(pipeline, shop.params).position_at == utc(window.ends_at)
-    assert f"({utc_text(window.ends_at)} UTC)" in steps.recovery_text(steps.inspect_redo_loss(pipeline, shop.params))
+    assert steps.inspect_redo_loss(pipeline, source=shop.params).position_at == utc(window.ends_at)
+    assert f"({utc_text(window.ends_at)} UTC)" in steps.recovery_text(steps.inspect_redo_loss(pipeline, source=shop.params))
     with Run(pipeline) as context:
         assert time_written(context, window.start_scn) == time_written(context, window.end_scn - 1) == utc(window.ends_at)
         assert time_written(context, window.end_scn) is None, "no window contains it yet"

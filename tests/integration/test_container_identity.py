@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import oracledb
 import pytest
@@ -174,6 +175,30 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
         assert context.landing.encoding(start.chain_position) == before, "redo from before the change keeps its encoding"
     assert plain.is_equal()
     assert continues(plain)
+
+
+def test_no_way_to_read_the_source_again_takes_another_character_set(plain: LosingPipeline) -> None:
+    """Ranges, from logs too, a window that is mined again, and a repair."""
+    shop, positions = plain.shop, list[int]()
+    for quantity in (100, 101):
+        plain.change(f"UPDATE parts SET quantity = {quantity} WHERE id = 1")
+        plain.catch_up()
+        positions.append(int(plain.status().next_start_scn or 0))
+    with Run(plain.pipeline) as context:
+        newest = next(iter(context.landing.windows.newest_names()))
+    shop.oracle.database.state.pdb_characterset = "WE8MSWIN1252"
+    how: dict[str, Any] = {"source": shop.params, "spark": "no Spark", "execute": True}
+    logs = steps.LogsToRead((), shop.params)
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: steps.backfill_live(plain.pipeline, *positions, reason="test", **how),
+        lambda: steps.run_backfill(plain.pipeline, *positions, from_logs=logs, target="shadow", **how),
+        lambda: steps.remine_window(Run(plain.pipeline, shop.params), newest),
+        lambda: steps.repair_table(plain.pipeline, "SHOP.PARTS", reason="test", **how),
+        plain.catch_up,
+    )
+    for way in ways:
+        with pytest.raises(EncodingChanged):
+            way()
 
 
 def test_doctor_notes_parameters_that_were_others_when_capture_began(plain: LosingPipeline) -> None:

@@ -145,7 +145,7 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
     lose_redo(terminal, 10)
     (list_them,) = commands_in(terminal.health())
     assert terminal.run(list_them)[0] == OPEN
-    choices = {one.name: one.command for one in steps.inspect_redo_loss(terminal.pipeline, terminal.shop.params).choices}
+    choices = {one.name: one.command for one in steps.inspect_redo_loss(terminal.pipeline, source=terminal.shop.params).choices}
     assert list(choices) == ["restore", "snapshot", "gap", "position"]
     assert terminal.run(choices["restore"])[0] == OPEN, "no log came back"
     code, output = terminal.run(choices["gap"])
@@ -158,7 +158,7 @@ def test_each_choice_after_lost_redo_is_made_as_it_is_printed(terminal: Terminal
 
     for name in ("position", "snapshot"):
         lose_redo(terminal, 20 if name == "position" else 30)
-        found = steps.inspect_redo_loss(terminal.pipeline, terminal.shop.params)
+        found = steps.inspect_redo_loss(terminal.pipeline, source=terminal.shop.params)
         choices = {one.name: one for one in found.choices}
         scn = choices["position"].what.split("to SCN ")[1].split(" ")[0]
         code, output = terminal.run(choices[name].command.replace("SCN", scn))
@@ -224,7 +224,7 @@ def test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed(terminal: Termin
 def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) -> None:
     terminal.run("redolake run --until-caught-up")
     terminal.change("INSERT INTO parts (id, place) VALUES (50, 'x')")
-    window = capture(Run(terminal.pipeline, terminal.shop.params)).window
+    window = capture(Run(terminal.pipeline, terminal.shop.params)).plan.window
     damaged = max(Path(terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     damaged.unlink()
     code, output = terminal.run(f"redolake remine {window}")
@@ -332,7 +332,7 @@ class States:
 
     def declare(self) -> None:
         self.lose()
-        choices = steps.inspect_redo_loss(self.terminal.pipeline, self.terminal.shop.params).choices
+        choices = steps.inspect_redo_loss(self.terminal.pipeline, source=self.terminal.shop.params).choices
         (command,) = [one.command for one in choices if one.name == "gap"]
         code, output = self.terminal.run(command)
         assert code == DONE, (command, output)
@@ -362,7 +362,7 @@ class States:
 
     def damage(self) -> None:
         self.insert()
-        window = str(capture(Run(self.terminal.pipeline, self.terminal.shop.params)).window)
+        window = str(capture(Run(self.terminal.pipeline, self.terminal.shop.params)).plan.window)
         self.values["WINDOW"] = window
         self.ended.callback(lambda: self.terminal.run(f"redolake remine {window} --replace --execute"))
         max(Path(self.terminal.pipeline.landing).rglob("redo-*.parquet"), key=lambda file: file.stat().st_mtime_ns).unlink()

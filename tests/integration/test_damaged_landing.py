@@ -51,7 +51,7 @@ def test_a_window_whose_logs_are_gone_is_given_up_and_becomes_lost_redo(parts: P
     with pytest.raises(RedoLost):
         parts.remine(folder, in_place=True)
 
-    assert steps.discard_windows(parts.pipeline, folder.name) == (folder.name, later.name)
+    assert steps.discard_windows(parts.pipeline, folder.name, execute=True, reason="test") == (folder.name, later.name)
 
     parts.shop.run_sql("INSERT INTO parts VALUES (4, 'fourth')")
     parts.shop.switch_logs()
@@ -67,18 +67,18 @@ def test_windows_that_are_given_up_are_mined_again_where_their_logs_are_there(pa
     parts.land("INSERT INTO parts VALUES (3, 'third')")
     redo_of(folder).unlink()
 
-    shown = steps.discard_windows(parts.pipeline, folder.name, execute=False)
+    shown = steps.discard_windows(parts.pipeline, folder.name)
     parts.land("INSERT INTO parts VALUES (4, 'fourth')")
     with pytest.raises(Terminal, match=r"3 windows would be forgotten, up to .*, and 2 were shown"):
-        steps.discard_windows(parts.pipeline, folder.name, shown=shown)
+        steps.discard_windows(parts.pipeline, folder.name, shown=shown, execute=True, reason="test")
 
-    assert len(steps.discard_windows(parts.pipeline, folder.name)) == 3
+    assert len(steps.discard_windows(parts.pipeline, folder.name, execute=True, reason="test")) == 3
     parts.run()
 
     assert parts.is_equal()
     (applied,) = steps.list_windows(parts.pipeline)
     with pytest.raises(Terminal, match="a batch has applied it"):
-        steps.discard_windows(parts.pipeline, applied.name)
+        steps.discard_windows(parts.pipeline, applied.name, execute=True, reason="test")
 
 
 DISCARDING = [
@@ -95,7 +95,7 @@ def test_a_run_after_a_killed_discard_leaves_each_window_with_its_link(parts: Pa
     parts.land("INSERT INTO parts VALUES (2, 'second')")
     second = parts.land("INSERT INTO parts VALUES (3, 'third')")
     with killed_at(point):
-        steps.discard_windows(parts.pipeline, second.name)
+        steps.discard_windows(parts.pipeline, second.name, execute=True, reason="test")
 
     parts.run()
 
@@ -111,9 +111,9 @@ def test_windows_are_given_up_once_more_after_a_kill(parts: Parts, point: str) -
     parts.land("INSERT INTO parts VALUES (3, 'third')")
     redo_of(folder).unlink()
     with killed_at(point):
-        steps.discard_windows(parts.pipeline, folder.name)
+        steps.discard_windows(parts.pipeline, folder.name, execute=True, reason="test")
 
-    steps.discard_windows(parts.pipeline, folder.name)
+    steps.discard_windows(parts.pipeline, folder.name, execute=True, reason="test")
     parts.run()
 
     assert parts.is_equal()
@@ -357,7 +357,7 @@ def test_a_landing_that_has_moved_is_one_error_of_every_command(parts: Parts, tm
     for do in (
         parts.run,
         lambda: parts.remine(folder),
-        lambda: steps.discard_windows(parts.pipeline, folder.name),
+        lambda: steps.discard_windows(parts.pipeline, folder.name, execute=True, reason="test"),
         lambda: steps.list_windows(parts.pipeline),
         lambda: steps.list_transactions(parts.pipeline),
     ):

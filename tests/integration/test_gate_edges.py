@@ -23,12 +23,13 @@ class Limits:
     slice_bytes: int = 2**40
 
 
-def params(oracle):
-    return ConnectParams(user=oracle.capture_user, password=oracle.passwords[oracle.capture_user], dsn=oracle.root_dsn)
+def params(oracle, dsn=None):
+    password = oracle.passwords[oracle.capture_user]
+    return ConnectParams(user=oracle.capture_user, password=password, dsn=dsn or oracle.root_dsn)
 
 
-def facts_of(oracle):
-    with open_source(params(oracle)) as source:
+def facts_of(oracle, dsn=None):
+    with open_source(params(oracle, dsn)) as source:
         return read_redo_facts(source)
 
 
@@ -159,12 +160,12 @@ def test_a_plan_reads_the_views_again_until_no_log_is_switched_meanwhile():
 
 
 def test_a_standby_waits_for_the_logs_of_each_thread():
-    with standin(threads=2, is_standby=True) as oracle:
+    with standin(threads=2) as oracle:
         start = at(facts_of(oracle), scn_of(oracle))
         switch(oracle)
-        oracle.faults.lag_archiver(thread=2)  # the transport of its next log has not come
+        oracle.faults.stop_transport(thread=2)
         switch(oracle)
-        facts = facts_of(oracle)
+        facts = facts_of(oracle, oracle.standby_root_dsn)
         assert {t.is_open for t in facts.threads} == {False}
         assert facts.online == ()
 

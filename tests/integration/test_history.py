@@ -116,6 +116,12 @@ def test_a_history_follows_ddl_truncate_and_repair_and_verify_compares_it(shop: 
     step("UPDATE notes SET more = 'y' WHERE id = 4")
     assert at(pipeline, seen[4], "id", "words", "more") == [(4, "new", "y")]
 
+    # Somebody takes a row out of the history.
+    spark.sql(f"DELETE FROM delta.`{pipeline.history_target(NOTES)}` WHERE id = 4 AND _image = 'after'")
+    (compared,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+    assert not compared.equal
+    assert "its HISTORY DIFFERS from the table: 1 rows missing, 0 extra" in str(compared)
+
 
 def test_a_history_that_is_gone_holds_its_table_until_it_is_rebuilt_or_may_begin_again(shop: Shop, spark: Any) -> None:
     shop.run_sql(
@@ -318,8 +324,9 @@ def test_tables_of_other_kinds_have_histories_too(shop: Shop, spark: Any) -> Non
             )
         shop.run_sql(*typed)
         seen.append(scn_of(shop))
-        shop.switch_logs()
-        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+        if len(seen) > 1:  # the first two are of one batch
+            shop.switch_logs()
+            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
     assert {t.table: t.error for t in steps.read_status(pipeline).tables if t.error} == {}
     compared = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
     assert [str(one) for one in compared if not str(one).endswith("its history says the same")] == []
@@ -339,13 +346,3 @@ def test_tables_of_other_kinds_have_histories_too(shop: Shop, spark: Any) -> Non
     assert at(pipeline, seen[2], "id", f'"{later[1]}"', of=typed_id) == [(1, None), (2, None), (3, 7)]
     begins = [row["_note"] for row in log.to_pylist() if row["_op"] == "begin"]
     assert begins == ["the history begins", "the type of N changed"]
-
-
-def test_verify_finds_a_row_that_somebody_took_out_of_a_history(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=[{"table": str(NOTES), "history": "scd2", "mask": {"SECRET": "redact"}}])
-    spark.sql(f"DELETE FROM delta.`{pipeline.history_target(NOTES)}` WHERE id = 4 AND _image = 'after'")
-
-    (compared,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
-
-    assert not compared.equal
-    assert "its HISTORY DIFFERS from the table: 1 rows missing, 0 extra" in str(compared)

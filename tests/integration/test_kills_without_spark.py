@@ -1,6 +1,6 @@
 """Kill a process with SIGKILL after any write, run it again: the tables equal the source.
 
-Which writes those are in one run: tests/chosen_kills.py. The processes are those of `redolake` and of the DAGs' tasks, with a
+Which writes those are in one run: tests/thirds.py. The processes are those of `redolake` and of the DAGs' tasks, with a
 plain fold in place of Spark (tests/references/folder_lake.py): what follows a write of landing or ledger is the same either
 way. Kills after Spark's own writes are in tests/e2e/test_kills_everywhere.py and, in process, in tests/integration/spark/.
 """
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chosen_kills import chosen_kills
 from tests.e2e.kill_workflows import (
     CATCH_UP,
     WORKFLOWS,
@@ -24,6 +23,7 @@ from tests.e2e.kill_workflows import (
 )
 from tests.e2e.kills import IN_TURN, NO_SPARK, SECONDS, ChangingSource
 from tests.fixtures.shop import open_shop
+from tests.thirds import third_of_this_run
 from tests.unit.host.test_crash import NOT_KILLED_AT, ledger_points, named_points, spark_points, writers_of_files
 
 
@@ -39,7 +39,7 @@ WITHOUT_SPARK = [workflow for workflow in WORKFLOWS if workflow not in (dropped_
 
 @pytest.mark.parametrize("workflow", WITHOUT_SPARK, ids=lambda workflow: workflow.__name__)
 def test_each_workflow_survives_a_kill_after_each_write(testbed: KillTestbed, workflow: Workflow) -> None:
-    run_workflow(testbed, workflow, IN_TURN, testbed.folder / "killed-at", chosen_kills())
+    run_workflow(testbed, workflow, IN_TURN, testbed.folder / "killed-at", third_of_this_run())
 
 
 def test_of_two_runs_at_once_one_gives_way(testbed: KillTestbed) -> None:
@@ -80,7 +80,7 @@ def test_no_write_is_left_out(testbed: KillTestbed) -> None:
     """Needs the workflows before it: only running them shows where they were killed."""
     if not {(workflow.__name__, IN_TURN) for workflow in WITHOUT_SPARK} <= testbed.done:
         pytest.skip("needs all workflows of this module in the same run")
-    killed_at, chosen = (testbed.folder / "killed-at").read_text().splitlines(), chosen_kills()
+    killed_at, chosen = (testbed.folder / "killed-at").read_text().splitlines(), third_of_this_run()
     writers = writers_of_files() - set(NOT_KILLED_AT) - {"drop_transaction"}
 
     assert chosen.of(named_points() | ledger_points()) - spark_points() - set(NOT_IN_WORKFLOWS) <= set(killed_at)

@@ -143,7 +143,7 @@ def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_
     shop.switch_logs()
     change(shop, [("UPDATE papers SET body = 'later' WHERE id = 1", ()), ("DELETE FROM papers WHERE id = 2", ())])
     shop.oracle.faults.fail_statements(1555, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     with Run(pipeline) as context:
         (read,) = context.landing.windows.after()[-1].reread
     assert read.late

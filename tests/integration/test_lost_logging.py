@@ -37,7 +37,7 @@ def pipeline(shop: Shop) -> Any:
 def errors_of_held_tables(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
     """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     with Run(pipeline) as context:
         return {e.table.name: dict(e.error or {}) for e in context.ledger.tables() if e.state == "held"}
 

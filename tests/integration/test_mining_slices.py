@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from redolake.config import WindowLimits
+from redolake.config.limits import Retry
 from redolake.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from redolake.land.landing import Landing
 from redolake.mine.copies import mine_from_any_copy
@@ -18,7 +19,7 @@ from redolake.mine.mining import mine_slice
 from redolake.source.connection import ConnectParams
 from redolake.source.dictionary import read_tables
 from redolake.source.facts import read_current_scn, read_redo_facts
-from redolake.source.oracle import RetryRule, open_source
+from redolake.source.oracle import open_source
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import Position
 from redolake.values.scn import Scn
@@ -41,7 +42,9 @@ class MiningSource:
         self.known = {}
 
     def open(self):
-        return open_source(self.params, call_timeout_seconds=60, retry=RetryRule(0.01, 0.01, 1))
+        return open_source(
+            self.params, call_timeout_seconds=60, retry=Retry(initial_seconds=0.01, max_seconds=0.01, attempts=1)
+        )
 
     def run(self, *statements, user="SHOP", commit=True, **connect):
         with self.oracle.connect(user, **connect) as connection, connection.cursor() as cursor:

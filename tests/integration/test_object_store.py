@@ -35,7 +35,7 @@ def captured(pipeline: Pipeline, source: ConnectParams, folder: str) -> str | No
     import os
 
     os.chdir(folder)
-    return capture(Run(pipeline, source)).window
+    return capture(Run(pipeline, source)).plan.window
 
 
 def read_share(pipeline: Pipeline, source: ConnectParams, scn: int, number: int) -> bool:
@@ -78,7 +78,7 @@ def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     first = capture_elsewhere(pipeline, shop.params, str(here))
     shop.work(30, seed=2)
     shop.switch_logs()
-    second = capture(Run(pipeline, shop.params)).window
+    second = capture(Run(pipeline, shop.params)).plan.window
 
     fresh = pipeline.model_copy(update={"ledger": replace_url(pipeline, postgres.new_database())})
     with Run(pipeline) as context:

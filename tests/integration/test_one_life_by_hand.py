@@ -77,7 +77,7 @@ def test_one_life_is_equal_at_each_window_and_replays_under_both_schemas(tmp_pat
 
         compared = set[int]()
         with spark_when_needed(pipeline, "no Spark") as session:
-            while capture(Run(pipeline, shop.params)).window:
+            while capture(Run(pipeline, shop.params)).plan.window:
                 assert apply(Run(pipeline, spark=session))
                 (table,) = steps.read_status(pipeline).tables
                 assert table.error is None

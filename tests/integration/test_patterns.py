@@ -35,7 +35,7 @@ def states(pipeline) -> dict[str, str]:
 def plan_and_land(shop: Shop, pipeline):
     shop.run_sql("UPDATE a_parts SET place = 'x'", "INSERT INTO a_parts VALUES (1, 'y')", "DELETE FROM a_parts")
     shop.switch_logs()
-    found = capture(Run(pipeline, shop.params))
+    found = capture(Run(pipeline, shop.params)).plan
     assert found.outcome == "window", found.reason
     return found
 

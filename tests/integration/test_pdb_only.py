@@ -83,7 +83,7 @@ def test_a_row_is_landed_once_whatever_thread_it_is_from(tmp_path: Path, no_spar
             dsn=tenant.oracle.root_dsn,
             pdb_only=False,
         )
-        again = steps.remine_window(Run(pipeline, root), inside.window)
+        again = steps.remine_window(Run(pipeline, root), inside.plan.window)
 
         assert again.equal, again.differs
 
@@ -109,7 +109,7 @@ def test_redo_from_before_a_resetlogs_that_oracle_does_not_choose_stops_the_wind
     with pytest.raises(MiningIncomplete, match="Oracle does not find the logs"):
         capture(Run(pipeline, tenant.params))
 
-    assert steps.inspect_redo_loss(pipeline, tenant.params).choices
+    assert steps.inspect_redo_loss(pipeline, source=tenant.params).choices
 
 
 def test_a_purged_log_is_found_by_the_gate(tenant: Tenant, no_spark: str) -> None:

@@ -114,7 +114,7 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     shop.work(40)
     shop.switch_logs()
-    window = capture(Run(pipeline, shop.params)).window
+    window = capture(Run(pipeline, shop.params)).plan.window
 
     again = steps.remine_window(Run(pipeline, shop.params), window)
     fewer = steps.remine_window(Run(shop.pipeline(tables=TWO_TABLES[:1]), shop.params), window)
@@ -285,7 +285,7 @@ def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop
     shop.work(30, seed=4)
     shop.switch_logs()
     with spark_when_needed(pipeline, no_spark) as session:
-        while capture(Run(pipeline, shop.params)).outcome == "window":
+        while capture(Run(pipeline, shop.params)).plan.outcome == "window":
             pass
         prepared = steps.prepare_batch(pipeline)
         steps.run_spark_job(Run(pipeline, spark=session.session()), prepared.batch)

@@ -37,10 +37,10 @@ def test_capture_continues_after_logs_are_restored(without_delta: LosingPipeline
     assert [f"THREAD {thread};" in "".join(found.rman) for thread in (1, 2)] == [True, True]
     assert [choice.name for choice in found.choices] == ["restore", "snapshot", "gap", "position"]
 
-    not_yet = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
+    not_yet = steps.recheck_redo_loss(without_delta.pipeline, source=without_delta.shop.params)
     assert (not_yet.lost, not_yet.back) == (True, ())
     without_delta.shop.oracle.faults.restore_logs()
-    again = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
+    again = steps.recheck_redo_loss(without_delta.pipeline, source=without_delta.shop.params)
 
     assert again.lost is False
     assert [log.sequence for log in again.back] == [log.sequence for log in found.missing]
@@ -64,7 +64,7 @@ def test_new_snapshots_repair_the_tables(without_delta: LosingPipeline) -> None:
 
 def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(without_delta: LosingPipeline) -> None:
     without_delta.lose_redo()
-    steps.declare_gap(without_delta.pipeline, "snapshot", without_delta.shop.params, by="test")
+    steps.declare_gap(without_delta.pipeline, "snapshot", source=without_delta.shop.params, by="test")
     without_delta.catch_up()
 
     (table,) = without_delta.status().tables
@@ -83,12 +83,12 @@ def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snaps
     without_delta.lose_redo()
     with pytest.raises(Terminal, match="needs a reason"):
         without_delta.recover_by("gap")
-    cost = steps.cost_of(steps.inspect_redo_loss(without_delta.pipeline, without_delta.shop.params), "gap")
+    cost = steps.cost_of(steps.inspect_redo_loss(without_delta.pipeline, source=without_delta.shop.params), "gap")
     with pytest.raises(Terminal, match="the cost has changed since it was approved"):
         steps.declare_gap(
             without_delta.pipeline,
             "gap",
-            without_delta.shop.params,
+            source=without_delta.shop.params,
             reason="seen before",
             approved=cost.replace("SCN", "SCN 1"),
         )

@@ -88,21 +88,21 @@ def test_a_log_that_is_missing_since_the_dictionary_stops_the_plan(shop: Shop, n
     with pytest.raises(NoDictionaryInRedo):
         capture(Run(pipeline, shop.params))  # a later dictionary does not serve earlier redo
     online = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": "online"})})
-    assert capture(Run(online, shop.params)).outcome == "window"
+    assert capture(Run(online, shop.params)).plan.outcome == "window"
 
 
 def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> None:
     pipeline = pipeline_with_dictionary(shop)
     online = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": "online"})})
     steps.take_snapshot(online, source=shop.params, spark=no_spark)
-    before = steps.measure_runway(pipeline, shop.params)
+    before = steps.measure_runway(pipeline, source=shop.params)
     assert (before.needed_by, [f.subject for f in before.findings][:1]) == ("position", ["dictionary in the redo"])
     build(shop)
     for key in range(3):
         shop.run_sql(f"INSERT INTO parts (id, place, quantity) VALUES ({key}, 'W', 1)")
         caught_up(shop, online, no_spark)
 
-    with_dictionary, without = (steps.measure_runway(p, shop.params) for p in (pipeline, online))
+    with_dictionary, without = (steps.measure_runway(p, source=shop.params) for p in (pipeline, online))
 
     assert (with_dictionary.needed_by, without.needed_by) == ("dictionary", "position")
     assert with_dictionary.threads[0].needed is not None
@@ -112,8 +112,8 @@ def test_the_runway_counts_from_the_dictionary(shop: Shop, no_spark: str) -> Non
 
     gone = with_dictionary.threads[0].needed.sequence + 1
     shop.oracle.faults.purge_logs(1, gone, gone)
-    lost = steps.measure_runway(pipeline, shop.params)
+    lost = steps.measure_runway(pipeline, source=shop.params)
     assert lost.state == "lost"
-    assert steps.measure_runway(online, shop.params).lost is None
+    assert steps.measure_runway(online, source=shop.params).lost is None
     assert lost.lost is not None
-    assert "`dictionary: online`" in lost.lost.cure
+    assert "`dictionary: online`" in lost.lost["cure"]

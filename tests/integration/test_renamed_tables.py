@@ -249,7 +249,7 @@ def test_a_rename_by_pattern_is_followed_by_an_apply_that_runs_after_the_rename_
         shop.run_sql(statement)
         insert(shop, table, 2 if table == "away" else 3, table)
         shop.switch_logs()
-        while capture(Run(pipeline, shop.params)).outcome == "window":
+        while capture(Run(pipeline, shop.params)).plan.outcome == "window":
             pass
     caught_up(shop, pipeline, "no Spark")
 

@@ -161,7 +161,7 @@ def test_no_transaction_of_the_ledger_is_open_while_the_source_is_asked(shop: Sh
         shop.switch_logs()
         steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params)
         assert steps.verify_tables(pipeline, source=shop.params).equal
-        steps.measure_runway(pipeline, shop.params)
+        steps.measure_runway(pipeline, source=shop.params)
         begin_snapshot(Run(pipeline, shop.params), ["SHOP.PAYMENTS"], replace=True)
 
     assert len(set(asked)) > 20

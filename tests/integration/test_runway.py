@@ -64,7 +64,7 @@ def stand_at(shop, pipeline, scn):
 
 
 def measured(shop, pipeline):
-    return steps.measure_runway(pipeline, shop.params)
+    return steps.measure_runway(pipeline, source=shop.params)
 
 
 def severities(answer):

@@ -23,7 +23,9 @@ from standin.sqlplus import Transcript, run_script
 
 PASSWORD = "hunter two"
 TABLES = ("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", "CREATE TABLE notes (text VARCHAR2(20))")
-OPTIONAL = ("V_$RECOVERY_FILE_DEST", "DBA_SUPPLEMENTAL_LOGGING", "DBA_SEGMENTS", "DBA_EXTENTS")
+OPTIONAL = (
+    "V_$RECOVERY_FILE_DEST", "DBA_SUPPLEMENTAL_LOGGING", "DBA_SEGMENTS", "DBA_EXTENTS", "V_$DATAGUARD_STATS", "GV_$DATABASE",
+)  # fmt: skip
 
 
 MATCHES = [Match.model_validate(one) for one in ("SHOP.*", "!SHOP.SECRET?")]

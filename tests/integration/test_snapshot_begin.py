@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from redolake import steps
+from redolake.cockpit import read_overview
 from redolake.context import Run
 from redolake.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
+from redolake.host import progress
 from redolake.host.progress import Progress
 from redolake.source import handover
 from redolake.steps.run import capture
@@ -59,6 +63,24 @@ def test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is
         with pytest.raises(SnapshotTooEarly, match="in doubt") as early:
             steps.begin_snapshot(Run(pipeline, shop.params))
         assert "COMMIT FORCE '{}.{}.{}'".format(*tx.xid) in early.value.cure
+
+
+def test_a_table_that_is_read_in_one_piece_says_how_far_it_is(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.run_sql(*PARTS)
+    shop.run_sql(*(f"INSERT INTO parts (id, place) VALUES ({n}, 'A')" for n in range(300)))
+    source = {"connection": "oracle_shop", "container": "FREEPDB1", "fetch_rows": 100}
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"], source=source)
+    monkeypatch.setattr(progress, "SILENT_SECONDS", 0)
+    seen: list[str] = []
+
+    def report(line: str) -> None:
+        if line.startswith("rows of SHOP.PARTS: "):
+            seen.append(read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables[0].snapshot)
+
+    begun = steps.begin_snapshot(pipeline, source=shop.params)
+    steps.read_snapshot_table(pipeline, begun.scn_of("SHOP.PARTS"), "SHOP.PARTS", source=shop.params, report=report)
+
+    assert [line.partition(" rows read AS OF SCN ")[0] for line in seen] == ["100", "200", "300"]
 
 
 def everything_written(shop: Shop) -> set[str]:
@@ -184,7 +206,7 @@ def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop
 
     shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
     shop.switch_logs()
-    while capture(Run(pipeline, shop.params)).outcome == "window":
+    while capture(Run(pipeline, shop.params)).plan.outcome == "window":
         pass
     assert steps.begin_snapshot(Run(pipeline, shop.params)).tables == ("SHOP.PARTS",)
 

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from redolake.config.limits import Retry
 from redolake.errors import LogMinerFailed, SourceBusy, SourceUnavailable, Terminal, Transient
 from redolake.source.connection import ConnectParams
-from redolake.source.oracle import RetryRule, open_source
+from redolake.source.oracle import open_source
 from standin.serve import standin
 
 PDB = "FREEPDB1"
-ONCE = RetryRule(0.01, 0.01, 1)
+ONCE = Retry(initial_seconds=0.01, max_seconds=0.01, attempts=1)
 RETRIED = {
     SourceUnavailable: (2392, 2394, 2399, 12569, 12606, 12609, 12637, 12805, 15055, 15064, 15077, 16331, 25408),
     SourceBusy: (40, 4061, 4065, 8103, 12850, 44203),

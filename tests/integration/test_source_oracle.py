@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from redolake.config.limits import Retry
 from redolake.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
 from redolake.source.capture_findings import ConfiguredTable
 from redolake.source.connection import ConnectParams
@@ -20,7 +21,7 @@ from redolake.source.facts import (
     read_redo_facts,
 )
 from redolake.source.handover import first_window_start, read_handover
-from redolake.source.oracle import RetryRule, open_source
+from redolake.source.oracle import open_source
 from redolake.source.preflight import preflight_findings
 from redolake.source.probe import probe
 from redolake.source.session import PINNED
@@ -37,7 +38,7 @@ from standin.tests.engine.engine_database import run as execute
 PDB = "FREEPDB1"
 ITEMS, KEYLESS = TableId("SHOP", "ITEMS"), TableId("SHOP", "KEYLESS")
 LONG_NUMBER = "12345678901234567890123456789012345678"
-ONCE = RetryRule(0.01, 0.01, 1)
+ONCE = Retry(initial_seconds=0.01, max_seconds=0.01, attempts=1)
 VIEWS = (
     "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
     "V_$PARAMETER", "V_$PDBS", "V_$PDB_INCARNATION", "CDB_TABLES", "GV_$TRANSACTION", "CDB_2PC_PENDING",
@@ -182,7 +183,7 @@ def test_parameters_of_the_driver_reach_the_connection(oracle):
 
 
 def test_a_wrong_password_is_refused_without_a_retry(oracle):
-    tries = RetryRule(60, 60, 5)  # a second try would outlast the test
+    tries = Retry(initial_seconds=60, max_seconds=60, attempts=5)  # a second try would outlast the test
 
     with pytest.raises(SourceRefused) as caught:
         open_source(params(oracle, password="wrong"), retry=tries)
@@ -200,7 +201,7 @@ def test_an_unknown_service_is_reported_with_a_cure(oracle):
     assert "service" in caught.value.cure
 
 
-def test_a_host_that_does_not_answer_is_retried(oracle, monkeypatch):
+def test_a_host_that_does_not_answer_is_asked_again_and_each_pause_is_logged(oracle, monkeypatch, caplog):
     tried = []
     monkeypatch.setattr("redolake.source.oracle.OracleSession", lambda *_, **__: tried.append(1) or fail())
 
@@ -208,8 +209,9 @@ def test_a_host_that_does_not_answer_is_retried(oracle, monkeypatch):
         raise SourceUnavailable("DPY-6005")
 
     with pytest.raises(SourceUnavailable):
-        open_source(params(oracle), retry=RetryRule(0.001, 0.001, 3))
+        open_source(params(oracle), retry=Retry(initial_seconds=0.001, max_seconds=0.001, attempts=3))
     assert len(tried) == 3
+    assert caplog.messages == [f"attempt {n} of 3 in 0.001 s, after DPY-6005" for n in (2, 3)]
 
 
 def test_an_error_contains_the_statement_name_and_the_ora_number(source):

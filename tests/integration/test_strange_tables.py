@@ -133,7 +133,7 @@ def test_redo_around_a_ddl_decodes_exactly(shop: Shop, no_spark: str, mined: str
             shop.run_sql(f"ALTER TABLE {name} ADD later NUMBER(9)")
     for _ in range(2):  # the second dictionary reading lies within the range, and is compared with the derived versions
         shop.switch_logs()
-        assert capture(Run(pipeline, shop.params)).outcome == "window"
+        assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
         shop.run_sql("UPDATE guarded SET quantity = 1 WHERE id = 1")
 
     for name in DDL:
@@ -161,7 +161,7 @@ def test_rows_after_a_drop_of_the_guarded_column_are_not_misread(shop: Shop, no_
         "ALTER TABLE parts DROP COLUMN size_", "INSERT INTO parts VALUES (1, 'red')", "ALTER TABLE parts ADD later VARCHAR2(9)"
     )
     shop.switch_logs()
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     keeps = shop.oracle.database.options.keeps_guards
     if keeps:
         assert decoded(pipeline, TableId("SHOP", "PARTS"))[1][1] == {"ID": 1, "COLOUR": "red"}
@@ -265,7 +265,7 @@ def test_a_table_added_to_a_running_pipeline_that_cannot_be_captured_stops_no_pl
     pipeline = shop.pipeline(tables=["SHOP.PLAIN", "SHOP.STRANGE", "SHOP.ABSENT"])
     shop.switch_logs()
 
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     with Run(pipeline) as context:
         held = {str(entry.table): entry.error for entry in context.ledger.tables("held")}
     assert set(held) == {"SHOP.ABSENT"}  # STRANGE can be described; doctor and its snapshot refuse it

@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
+from redolake.config.limits import Retry
 from redolake.errors import SourceBusy, SourceUnavailable, Transient
 from redolake.source.connection import ConnectParams
 from redolake.source.facts import read_redo_facts
-from redolake.source.oracle import RetryRule, open_source
+from redolake.source.oracle import open_source
 from redolake.source.session import OracleSession
 from standin.serve import standin
 
@@ -45,19 +46,19 @@ def test_a_stuck_archiver_refuses_logins_as_unavailable_and_readers_go_on(stuck)
     oracle, params, reader = stuck
 
     with pytest.raises(SourceUnavailable, match="ORA-00257") as caught:
-        open_source(params, retry=RetryRule(0.01, 0.01, 2))
+        open_source(params, retry=Retry(initial_seconds=0.01, max_seconds=0.01, attempts=2))
 
     assert caught.value.ora_code == 257
     assert "space" in caught.value.cure
     assert read_redo_facts(reader).threads
     oracle.faults.free_archiver()
-    open_source(params, retry=RetryRule(0.1, 1, 20)).close()
+    open_source(params, retry=Retry(initial_seconds=0.1, max_seconds=1, attempts=20)).close()
 
 
 def test_a_hanging_call_ends_at_its_timeout(stuck):
     oracle, params, _ = stuck
     oracle.faults.free_archiver()
-    with open_source(params, call_timeout_seconds=1, retry=RetryRule(0.1, 1, 20)) as source:
+    with open_source(params, call_timeout_seconds=1, retry=Retry(initial_seconds=0.1, max_seconds=1, attempts=20)) as source:
         source.query("current_scn")
         with oracle.database.lock, pytest.raises(Transient) as caught:
             source.query("redo_head")

@@ -11,8 +11,7 @@ import pytest
 from redolake import steps
 from redolake.context import Run
 from redolake.errors import Terminal
-from redolake.reconcile.dropped_transactions import DropReport
-from redolake.steps.apply.transactions import OpenTransactionReport
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.source_comparison import compare_with_source

@@ -72,7 +72,7 @@ def test_each_sentence_from_snapshot_to_declared_gap_is_true(shop: Shop, tmp_pat
         assert (loaded.health.state, loaded.health.tone) == ("on time", "good")
         assert loaded.health.complete_to_scn == min(t.complete_to_scn or 0 for t in loaded.tables)
         assert metric(pipeline, 'redolake_applied_scn{pipeline="shop"}') == loaded.health.complete_to_scn
-        assert steps.measure_runway(pipeline, shop.params).at_least
+        assert steps.measure_runway(pipeline, source=shop.params).at_least
         assert metric(pipeline, 'redolake_runway_hours{pipeline="shop"}') is None, "a floor is no measure"
         assert metric(pipeline, 'redolake_runway_short{pipeline="shop"}') == 0
 

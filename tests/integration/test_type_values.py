@@ -51,12 +51,12 @@ def redo(shop: Shop) -> dict[int, dict[str, Any]]:
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql(*(insert(key, row) for key, row in enumerate(rows(regions=True))))
     shop.switch_logs()
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     shop.run_sql(
         *(insert(GENERIC + key, row) for key, row in enumerate(rows(regions=False))), "ALTER TABLE kinds ADD later NUMBER(1)"
     )
     shop.switch_logs()
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     with Run(pipeline) as context:
         windows = context.landing.windows.after()
         landed = pa.concat_tables([pq.read_table(f) for w in windows for f in context.landing.windows.files_of(w)])
@@ -134,7 +134,7 @@ def odd_texts(shop: Shop) -> tuple[Any, pa.Table]:
         inserts = [f"INSERT INTO words (id, t, b) VALUES ({n}, {one}, {one})" for n, one in enumerate(octets, first)]
         shop.run_sql(*inserts, *ddl)
         shop.switch_logs()
-        assert capture(Run(pipeline, shop.params)).outcome == "window"
+        assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     with Run(pipeline) as context:
         windows = context.landing.windows.after()
         landed = pa.concat_tables([pq.read_table(f) for w in windows for f in context.landing.windows.files_of(w)])

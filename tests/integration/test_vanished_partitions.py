@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 from redolake import steps
+from redolake.cli import app
 from redolake.config import Pipeline
 from redolake.context import Run
-from redolake.errors import ConfigurationError, RedoLost
+from redolake.errors import ConfigurationError, NotReadableAsOf, RedoLost
 from redolake.source import open_source, read_current_scn
 from redolake.steps.ranges import touched_keys
 from tests.fixtures.shop import Shop, open_shop
@@ -229,11 +232,194 @@ def test_a_table_that_gets_the_name_of_a_dropped_one_holds_it_in_the_same_window
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
 
 
+# Each ends a partition of `t` with changed rows in a way of its own.
+OTHER_ENDS = {
+    "renamed away, ended, renamed back": (*INTO_NEW, "RENAME t TO gone", MERGED[-1].replace("{t}", "gone"), "RENAME gone TO t"),
+    "made and ended under another name": (
+        "RENAME t TO gone",
+        *(one.replace("{t}", "gone") for one in MERGED),
+        "RENAME gone TO t",
+    ),
+    "dropped and taken back": (*MERGED, "DROP TABLE t", "FLASHBACK TABLE t TO BEFORE DROP"),
+    "dropped and created again": (*MERGED, "DROP TABLE t PURGE", *created("t", BY_K), "INSERT INTO t VALUES (1, 5, 'again')"),
+    "exchanged and dropped": (
+        *INTO_NEW,
+        *created("stage"),
+        "ALTER TABLE t EXCHANGE PARTITION {made} WITH TABLE stage",
+        "ALTER TABLE t DROP PARTITION {made}",
+        "DROP TABLE stage PURGE",
+    ),
+    "redefined": (
+        *INTO_NEW,
+        *created("interim", BY_K),
+        "BEGIN DBMS_REDEFINITION.START_REDEF_TABLE('SHOP', 'T', 'INTERIM'); END;",
+        "INSERT INTO t VALUES (5, 130, 'meanwhile')",
+        "BEGIN DBMS_REDEFINITION.FINISH_REDEF_TABLE('SHOP', 'T', 'INTERIM'); END;",
+        "DROP TABLE interim PURGE",
+    ),
+    "truncated, then merged": (*INTO_NEW, "ALTER TABLE t TRUNCATE PARTITION {made}", MERGED[-1]),
+    "moved, then merged": (*INTO_NEW, "ALTER TABLE t MOVE PARTITION {made} UPDATE INDEXES", MERGED[-1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dictionary", ["online", "redo"])
+@pytest.mark.parametrize("how", OTHER_ENDS)
+def test_no_other_end_of_a_partition_passes_over_its_rows(shop: Shop, lake: PlainLake, how: str, dictionary: str) -> None:
+    pipeline = loaded(shop, tables=["SHOP.T*", "SHOP.PLAIN"], **KEEPS, **(built(shop) if dictionary == "redo" else {}))
+    for statement in OTHER_ENDS[how]:
+        of = "gone" if " gone " in statement and "{made}" in statement else "t"
+        run(shop, of, (statement,))
+    for _ in range(2):
+        caught_up(shop, pipeline, NO_SPARK)
+    assert "SHOP.PLAIN" not in held(pipeline)
+    assert "SHOP.T" in held(pipeline) or rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+
+
+def test_partitions_by_reference_to_a_table_that_is_not_captured_end_with_it(shop: Shop, lake: PlainLake) -> None:
+    """The only DDL row is that of the parent."""
+    parent = f"CREATE TABLE parent (id NUMBER(9) PRIMARY KEY, k NUMBER(9)) {BY_K}"
+    key = "CONSTRAINT of_parent FOREIGN KEY (k) REFERENCES parent (id)"
+    child = f"CREATE TABLE t (id NUMBER(9) PRIMARY KEY, k NUMBER(9) NOT NULL, a VARCHAR2(30), {key})"
+    shop.run_sql(
+        parent,
+        f"{child} PARTITION BY REFERENCE (of_parent) ENABLE ROW MOVEMENT",
+        "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parent VALUES (1, 5)",
+        "INSERT INTO t VALUES (1, 1, 'old')",
+    )
+    pipeline = shop.pipeline(tables=["SHOP.T"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    shop.run_sql("INSERT INTO parent VALUES (2, 150)", "UPDATE t SET k = 2 WHERE id = 1", "INSERT INTO t VALUES (2, 2, 'new')")
+    run(shop, "parent", MERGED[-1:])
+    caught_up(shop, pipeline, NO_SPARK)
+    assert "no reading of the dictionary knows" in held(pipeline)["SHOP.T"]
+
+
+def test_hash_partitions_that_are_added_and_coalesced_again_hold_the_table(shop: Shop, lake: PlainLake) -> None:
+    shop.run_sql(*created("t", "PARTITION BY HASH (k) PARTITIONS 2"), "INSERT INTO t VALUES (1, 1, 'old')")
+    pipeline = shop.pipeline(tables=["SHOP.T"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
+    caught_up(shop, pipeline, NO_SPARK)
+    added = (f"INSERT INTO t VALUES ({n}, {n}, 'new')" for n in range(10, 30))
+    shop.run_sql("ALTER TABLE t ADD PARTITION", *added, "ALTER TABLE t COALESCE PARTITION")
+    for _ in range(2):
+        caught_up(shop, pipeline, NO_SPARK)
+    assert "no reading of the dictionary knows" in held(pipeline)["SHOP.T"]
+
+
+def test_no_copy_or_history_is_made_over_such_rows(shop: Shop, lake: PlainLake) -> None:
+    pipeline = loaded(shop, history="changes")
+    first = current_scn(shop)
+    run(shop, "t", MERGED)
+    caught_up(shop, pipeline, NO_SPARK)
+    at = current_scn(shop)
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    with pytest.raises((NotReadableAsOf, ConfigurationError)):
+        steps.copy_tables(pipeline, first, at, execute=True, spark=NO_SPARK)
+    with pytest.raises((NotReadableAsOf, ConfigurationError)):
+        steps.rebuild_history(pipeline, "SHOP.T", str(first))
+
+
+ISSUE = (
+    "CREATE TABLE t (id NUMBER(9) PRIMARY KEY, k NUMBER(9), a VARCHAR2(30)) PARTITION BY RANGE (k) INTERVAL (100) "
+    "(PARTITION p1 VALUES LESS THAN (100)) ENABLE ROW MOVEMENT",
+    "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    "INSERT INTO t VALUES (1, 5, 'old')",
+)
+
+
+@pytest.fixture
+def typed(shop: Shop, lake: PlainLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    """Return what runs a command as somebody types it, over the table of the issue."""
+    user = shop.oracle.capture_user
+    address = f"oracle://{user.replace('#', '%23')}:{shop.oracle.passwords[user]}@{shop.oracle.root_dsn}"
+    monkeypatch.setenv("AIRFLOW_CONN_ORACLE_SHOP", address)
+    shop.run_sql(*ISSUE)
+    body = shop.pipeline(tables=["SHOP.T"]).model_dump(mode="json", exclude={"name", "matches"}, exclude_unset=True)
+    (tmp_path / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body}}))
+    monkeypatch.chdir(tmp_path)
+
+    def run_command(*words: str) -> tuple[int, str]:
+        done = CliRunner(env={"COLUMNS": "300"}).invoke(app, words)
+        assert done.exception is None or isinstance(done.exception, SystemExit), (words, done.exception)
+        return done.exit_code, " ".join(done.output.split())
+
+    return run_command
+
+
+@pytest.mark.parametrize("stands_still", [False, True])
+def test_the_commands_never_show_a_table_as_right_that_has_lost_such_a_row(
+    shop: Shop, lake: PlainLake, typed: Callable[..., tuple[int, str]], stands_still: bool
+) -> None:
+    """Oracle makes a partition for the row, and a job merges it: within one window, or while capture stands still."""
+    assert typed("snapshot")[0] == 0
+    shop.switch_logs()
+    assert typed("run", "--until-caught-up")[0] == 0
+    shop.run_sql("UPDATE t SET k = 110 WHERE id = 1")
+    for _ in range(3 if stands_still else 0):
+        shop.switch_logs()
+    run(shop, "t", MERGED[-1:])
+    shop.switch_logs()
+
+    ran, status = typed("run", "--until-caught-up")[1], typed("status")[1]
+    assert "SHOP.T" in ran
+    assert "held" in status
+    assert "no reading of the dictionary knows" in status
+    assert "redolake snapshot SHOP.T --replace" in status
+    assert typed("doctor")[0] == 0, "the source is right"
+    assert typed("verify")[0] != 0
+    pipeline = shop.pipeline(tables=["SHOP.T"])
+    assert rows(lake, pipeline, "t") == {1: ("5", "old")}, "the row that Oracle has is not deleted"
+    assert typed("resume", "SHOP.T")[0] == 0
+    typed("run")
+    assert "held" in typed("status")[1], "to resume it stops at the same row"
+
+    assert typed("snapshot", "SHOP.T", "--replace")[0] == 0
+    shop.run_sql("UPDATE t SET a = 'after' WHERE id = 1")
+    shop.switch_logs()
+    assert typed("run", "--until-caught-up")[0] == 0
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t") == {1: ("110", "after")}
+    assert "held" not in typed("status")[1]
+
+
 def built(shop: Shop) -> dict[str, Any]:
     shop.run_sql(BUILD, user="SYS")
     shop.switch_logs()
     shop.switch_logs()
     return {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
+
+
+# Each gives another table the name of T, which T has no more.
+TAKES_NAME = {
+    "taken from the recycle bin": ("DROP TABLE t_new", "DROP TABLE t", "FLASHBACK TABLE t_new TO BEFORE DROP RENAME TO t"),
+    "by its owner's name": ("DROP TABLE t", "ALTER TABLE shop.t_new RENAME TO t"),
+    "and the old one is dropped later": ("RENAME t TO t_old", "RENAME t_new TO t", "DROP TABLE t_old PURGE"),
+    "and the old one stays": ("RENAME t TO t_old", "ALTER TABLE t_new RENAME TO t"),
+    "created as a copy": ("DROP TABLE t PURGE", *created("t"), "INSERT INTO t SELECT * FROM t_new"),
+    "by way of a third name": ("DROP TABLE t", "RENAME t_new TO t_third", 'ALTER TABLE "T_THIRD" RENAME TO "T"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dictionary", ["online", "redo"])
+@pytest.mark.parametrize("how", TAKES_NAME)
+def test_no_way_to_get_the_name_of_a_captured_table_is_seen_a_window_late(
+    shop: Shop, lake: PlainLake, how: str, dictionary: str
+) -> None:
+    pipeline = loaded(shop, **KEEPS, **(built(shop) if dictionary == "redo" else {}))
+    shop.run_sql(*created("t_new"), "INSERT INTO t_new SELECT * FROM t WHERE id = 2")
+    shop.run_sql(*TAKES_NAME[how], "INSERT INTO t VALUES (8, 8, 'of the new one')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert list(held(pipeline)) == ["SHOP.T"]
+    assert rows(lake, pipeline, "t").keys() == {1, 2}
+    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
+    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    caught_up(shop, pipeline, NO_SPARK)
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
 
 
 WAYS: dict[str, Any] = {

@@ -152,7 +152,7 @@ def test_rows_that_undo_no_longer_shows_are_named_in_the_window(shop: Shop, no_s
     change(shop, [("DELETE FROM switches WHERE id = 1", ())])
     shop.switch_logs()
     shop.oracle.faults.fail_statements(code, '\n  FROM "SHOP"."SWITCHES" AS OF SCN', 1)
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
 
     (read,) = (one for window in steps.read_status(pipeline).windows for one in window.reread)
     assert f"ORA-{code:05}" in read.error

@@ -169,7 +169,7 @@ def test_a_policy_that_was_declared_after_the_landing_reads_nothing(shop: Shop, 
     pipeline = begun(shop, on_ddl={})
     shop.run_sql("ALTER TABLE parts DROP PARTITION old")
     shop.switch_logs()
-    assert capture(Run(pipeline, shop.params)).outcome == "window"
+    assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     follows = shop.pipeline(tables=["SHOP.PARTS"], on_ddl=FOLLOWED)
     with spark_when_needed(follows, "no Spark") as session:
         assert apply(Run(follows, spark=session))

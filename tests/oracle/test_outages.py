@@ -135,7 +135,7 @@ def test_an_archived_log_whose_file_is_away_stops_the_window_until_it_is_back(pa
         for file in files:
             name = file.rpartition("/")[2]
             parts.database.outages.rename(parts.database, file.removesuffix(name) + away(file), name)
-    steps.recheck_redo_loss(parts.pipeline, parts.database.reader)
+    steps.recheck_redo_loss(parts.pipeline, source=parts.database.reader)
     parts.catch_up()
 
     assert parts.rows() == 3

@@ -65,7 +65,7 @@ class DeltaCopy:
         if step.killed:
             with suppress(Killed):
                 self.capture_killed(pipeline, step.killed)
-        while (found := capture(Run(pipeline, self.source))).window:
+        while (found := capture(Run(pipeline, self.source)).plan).window:
             note(found.reason)
             if step.again:
                 self.totals["windows mined again"] += 1

@@ -36,7 +36,6 @@ from redolake.host import crash
 from redolake.job.as_of import check_result
 from redolake.job.batch import publish_batch, read_published
 from redolake.job.snapshot import write_snapshot_result
-from redolake.job.swap import Swap
 from redolake.land.carried import CarriedRows
 from redolake.land.files import Files
 from redolake.records.batches.carry import OpenTransaction
@@ -431,10 +430,10 @@ class PlainLake:
     def fold_into_copies(self, _: Any, spec: BatchSpec, report: Any) -> None:
         check_result(spec, self.apply(spec))
 
-    def find_swap(self, target: str, _: str, shadow: str, scn: int) -> Swap | None:
+    def find_swap(self, target: str, _: str, shadow: str, scn: int) -> tuple[str, int] | None:
         table = self.tables[target]
         is_it = (table.says.get("swap"), table.says.get("scn")) == (shadow, scn)
-        return Swap(table.delta_version, str(table.says["kept"])) if is_it else None
+        return (str(table.says["kept"]), table.delta_version) if is_it else None
 
     def swap_rows(
         self, _: Any, one: VersionToRead, number: int, metadata: Mapping[str, object], may_commit: Callable[[], None],

@@ -25,7 +25,7 @@ class Parts:
         """Land a window with the statements; return its folder."""
         self.shop.run_sql(*statements)
         self.shop.switch_logs()
-        found = capture(Run(self.pipeline, self.shop.params))
+        found = capture(Run(self.pipeline, self.shop.params)).plan
         assert found.window is not None
         return self.landing / "windows" / found.window
 

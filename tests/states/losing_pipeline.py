@@ -47,7 +47,7 @@ class LosingPipeline:
 
     def land(self) -> None:
         """Land every sealed window, and apply nothing."""
-        while capture(Run(self.pipeline, self.shop.params)).outcome == "window":
+        while capture(Run(self.pipeline, self.shop.params)).plan.outcome == "window":
             pass
 
     def lose_redo(self) -> None:
@@ -74,7 +74,7 @@ class LosingPipeline:
         return steps.plan_next_window(Run(self.pipeline, self.shop.params))
 
     def recover(self) -> RecoveryReport:
-        return steps.inspect_redo_loss(self.pipeline, self.shop.params)
+        return steps.inspect_redo_loss(self.pipeline, source=self.shop.params)
 
     def recover_by(self, kind: Any, **choice: Any) -> RecoveredLoss:
         return steps.recover_redo_loss(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)

@@ -281,6 +281,7 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
     "tests/integration/test_container_identity.py::test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots": (
         "steps/shared/same_container.py::pdb_change",
     ),
+    "tests/unit/demo/test_demo_wheel.py::test_it_is_a_command_of_redolake_and_brings_the_dag_files": ("cli/demo.py::demo",),
     "tests/integration/test_as_of.py::test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python": (
         "steps/shown/views.py::version_of",
     ),

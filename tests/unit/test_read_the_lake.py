@@ -148,7 +148,7 @@ def test_comments_are_those_of_python_and_name_what_is_not_made(engine: Engine, 
     assert not [line for line in text.splitlines() if line.startswith("--")]
     assert comments[0] == f"# Views of the tables of pipeline shop, as they are, for {NAMES[engine]}."
     assert "# SHOP1.NEW_ONE is left out: it has no contents yet." in comments
-    assert any("is shop1_a_xa__x24_: Python takes no other characters in a name." in line for line in comments)
+    assert any("is shop1_a_xa__x24_: Python takes no such name." in line for line in comments)
     assert "# all.orders is not made: a view over several tables is SQL, for Spark, DuckDB or Trino." in comments
     with pytest.raises(ConfigurationError, match="versions of rows are SQL"):
         write_history_views(pipeline, engine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from redolake.airflow.failures import airflow_failures
@@ -41,10 +42,11 @@ def source_of(pipeline: Pipeline) -> Any:
     """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom; None without one."""
     from redolake.source.connection import connection_from_json
 
-    conn_id = pipeline.source.connection
-    if conn_id is None:
-        return None
-    return connection_from_json(connection_json(conn_id), f"connection {conn_id}")
+    own, primary = (
+        None if conn_id is None else connection_from_json(connection_json(conn_id), f"connection {conn_id}")
+        for conn_id in (pipeline.source.connection, pipeline.source.primary)
+    )
+    return own if own is None or primary is None else replace(own, primary=primary)
 
 
 def with_ledger_url(pipeline: Pipeline) -> Pipeline:

@@ -31,7 +31,7 @@ def runway_task(pipeline: Pipeline) -> Any:
         from redolake import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            found = steps.measure_runway(resolved, source_of(pipeline))
+            found = steps.measure_runway(resolved, source=source_of(pipeline))
             send_metrics(resolved)
         log.info("%s; %s", found.summary, found.standing)
         for finding in found.findings:

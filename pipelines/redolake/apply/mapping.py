@@ -41,20 +41,13 @@ def cure_of(table: TableId) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfits:
-    """`condition` is true where the value of a computed column cannot be cast to its type."""
-
-    column: Computed
-    condition: Expression
-
-
-@dataclass(frozen=True, slots=True)
 class Shaped:
-    """`values` are the computed columns by id; `passes` is whether the lake shall have the row, None without a filter. `failed`
-    says why users' code has no values for a row, NULL if it has; None where that is not asked."""
+    """`values` are the computed columns by id; `misfits` are true where the value of one cannot be cast to its
+    type; `passes` is whether the lake shall have the row, None without a filter. `failed` says why users' code has no values
+    for a row, NULL if it has; None where that is not asked."""
 
     values: Mapping[int, Expression]
-    misfits: Sequence[Misfits]
+    misfits: Sequence[tuple[Computed, Expression]]
     passes: Expression | None
     failed: Expression | None = None
 
@@ -73,7 +66,7 @@ def shape(
     if mapping is None:
         return Shaped({}, (), None)
     columns = {column.id: column for column in version.columns}
-    values, misfits = dict[int, Expression](), list[Misfits]()
+    values, misfits = dict[int, Expression](), list[tuple[Computed, Expression]]()
     of_rows = None
     if mapping.transform is not None:
         of_rows = of_code(mapping, F.lit(True) if is_whole is None else is_whole, isolates=isolates)
@@ -91,7 +84,7 @@ def shape(
         cast = computed.try_cast(one.type)
         values[one.id] = one_zero(cast, one.type)
         # Not as two conditions: in this form Spark finds that nothing can misfit where the expression has the type already.
-        misfits.append(Misfits(one, ~computed.isNull().eqNullSafe(cast.isNull())))
+        misfits.append((one, ~computed.isNull().eqNullSafe(cast.isNull())))
     passes = None if mapping.where is None else is_true(mapping.where.sql)
     failed = of_rows[FAILED] if of_rows is not None and isolates else None
     return Shaped(values, tuple(misfits), passes, failed)

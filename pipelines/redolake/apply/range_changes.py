@@ -26,7 +26,7 @@ from redolake.apply.mapping import maps_key
 from redolake.apply.net.history_rows import OF_CHANGE, said_of_change
 from redolake.apply.owner import Owner, damage_of
 from redolake.apply.spark.shallow import unite
-from redolake.apply.target import Tag, Terms, target_columns
+from redolake.apply.target import Tag, TargetColumn, Terms, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import OF_BATCH, InvariantBroken, MappingFailed, report_with
 from redolake.host import crash
@@ -46,15 +46,6 @@ SUCCESS = "_SUCCESS"  # Spark writes it last
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeColumn:
-    """A column of the changes, under the name that it had last in the range."""
-
-    id: int
-    name: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
 class Written(RowCounts):
     """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks. `filtered`
     are those of rows that the lake has neither before nor after them, which are not written. `unread` ones have a `_reason`."""
@@ -64,16 +55,17 @@ class Written(RowCounts):
     unread: int = 0
 
 
-def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
-    """Return the columns that the table had in the range. Where two have one name, the older one gets its number too."""
-    found = dict[int, ChangeColumn]()
+def columns_of(task: TableTask, translation: Translation) -> tuple[TargetColumn, ...]:
+    """Return the columns that the table had in the range, each under the name that it had last. Where two have one name,
+    the older one gets its number too."""
+    found = dict[int, TargetColumn]()
     for version in task.course.versions:
         for column in target_columns(with_lake_names(version, task.destination.options)):
             type_ = translation.spark_type(column.type, task.course.rules.get(column.id))
-            found[column.id] = ChangeColumn(column.id, column.name, type_)
+            found[column.id] = TargetColumn(column.id, column.name, type_)
     last = {column.name.lower(): column.id for column in found.values()}
     return tuple(
-        column if last[column.name.lower()] == column.id else ChangeColumn(column.id, f"{column.name}_{column.id}", column.type)
+        column if last[column.name.lower()] == column.id else TargetColumn(column.id, f"{column.name}_{column.id}", column.type)
         for column in found.values()
     )
 
@@ -92,7 +84,7 @@ def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -
     return unite(parts)
 
 
-def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
+def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[TargetColumn]) -> DataFrame:
     absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
     found = finding(version, version.key, task.course.known_from, F.lit(False))
@@ -130,13 +122,13 @@ def unknown_columns(version: TableVersion, task: TableTask) -> Expression:
     return F.array_distinct(F.concat(absent, F.array_compact(F.array(*maybe)))) if maybe else absent
 
 
-def named(ids: Expression, columns: Sequence[ChangeColumn]) -> Expression:
+def named(ids: Expression, columns: Sequence[TargetColumn]) -> Expression:
     """Return the names of the columns with these ids; NULL for none."""
     names = F.create_map(*(F.lit(value) for column in columns for value in (column.id, column.name)))
     return F.when(F.size(ids) > 0, F.transform(ids, lambda number: names[number]))
 
 
-def image(version: TableVersion, columns: Sequence[ChangeColumn], side: frames.Kind) -> Expression:
+def image(version: TableVersion, columns: Sequence[TargetColumn], side: frames.Kind) -> Expression:
     added = () if version.mapping is None else version.mapping.added
     known = {ROWID_COLUMN, *(column.id for column in version.columns), *(one.id for one in added)}
     values = (F.col(side(one.id)) if one.id in known else F.lit(None) for one in columns)

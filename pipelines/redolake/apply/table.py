@@ -136,7 +136,7 @@ def check_whose(context: ApplyContext, table: Target, task: TableTask) -> None:
     """Raise FolderTaken where the table is another's, or lies in or around another's."""
     check_owner(table.log, Terms.of(context, task).owner, task.table, table.path)
     if context.has_neighbours:
-        check_not_nested(table.path, task.table)
+        check_not_nested(table.path, task.table, in_partitions=False)
 
 
 def done_before(context: ApplyContext, table: Target, task: TableTask, balance: RowAccount) -> TableWork:

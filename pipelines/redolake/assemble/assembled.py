@@ -22,9 +22,11 @@ from redolake.assemble.transactions import (
     join_ends,
     stop_doubtful_commits,
     stop_ends_without_container,
+    stop_without_end,
 )
 from redolake.assemble.unknown_xid import resolve_unknown_xids
 from redolake.assemble.valueless import valueless
+from redolake.records.batches.carry import OpenTransaction, is_long_open
 from redolake.records.batches.manifest import DroppedRows
 from redolake.records.batches.spec import DroppedXid, LandedWindow
 from redolake.values.scn import ScnRange
@@ -59,6 +61,7 @@ def assemble_batch(
     container: str | None,
     dropped: Sequence[DroppedXid] = (),
     doubtful_scn: int | None = None,
+    open_in: Sequence[OpenTransaction] = (),
     keep: Callable[[DataFrame], DataFrame] = KEEP,
 ) -> AssembledBatch:
     """Assemble the transactions that end in `scns`.
@@ -76,6 +79,8 @@ def assemble_batch(
     joined = join_ends(rows, counts.ends, parallel=counts.parallel_rows > 0)
     if counts.ends_without_container:
         joined = stop_ends_without_container(joined, rows)
+    if slots := {one.slot for one in open_in if is_long_open(one, counts.read_to)}:
+        joined = stop_without_end(joined, rows, slots)
     if doubtful_scn is not None:
         joined = stop_doubtful_commits(joined, doubtful_scn)
     matched = (

@@ -18,7 +18,7 @@ from redolake.assemble.attribution import CapturedTable
 from redolake.assemble.landed import read_rows
 from redolake.assemble.parallel_dml import is_parallel
 from redolake.assemble.transactions import CARRIED_OUT, TRANSACTION
-from redolake.assemble.unknown_xid import has_unknown_sequence
+from redolake.assemble.unknown_xid import has_unknown_sequence, slot_of
 from redolake.records.batches.carry import ParkedRows
 from redolake.records.batches.spec import LandedWindow
 from redolake.values.redo import TRANSACTION_ENDS
@@ -31,20 +31,21 @@ def find_resting(
 ) -> list[ParkedRows]:
     """Return those that this batch need not read: the transaction does not end in it, and the same tables are captured.
 
-    An end counts whatever its container. Parallel DML, and rows whose transaction LogMiner does not know, may concern any of
-    them: then all are read.
+    An end counts whatever its container, and so does that of another transaction in the same undo slot: it shows that the one
+    before has ended. Parallel DML, and rows whose transaction LogMiner does not know, may concern any of them: then all are
+    read.
     """
     tables = {str(table.id) for table in captured}
     known = [one for one in parked if set(one.tables) <= tables]
     if not known:
         return []
     xid = F.col("xid")
-    is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & xid.isin(*{one.part.xid for one in known})
+    is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & slot_of(xid).isin(*{one.part.slot for one in known})
     is_unclear = has_unknown_sequence(xid) | is_parallel()
     concerned = read_rows(spark, windows, ()).filter(is_end | is_unclear)
-    found = concerned.select(F.when(is_unclear, None).otherwise(xid).alias("xid")).distinct().collect()
-    ended = {row["xid"] for row in found}
-    return [] if None in ended else [one for one in known if one.part.xid not in ended]
+    found = concerned.select(F.when(is_unclear, None).otherwise(slot_of(xid)).alias("slot")).distinct().collect()
+    ended = {row["slot"] for row in found}
+    return [] if None in ended else [one for one in known if one.part.slot not in ended]
 
 
 def with_resting(batch: AssembledBatch, rests: Sequence[ParkedRows], captured: Sequence[CapturedTable]) -> AssembledBatch:

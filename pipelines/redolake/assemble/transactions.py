@@ -8,7 +8,7 @@ transactions may share one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -18,7 +18,7 @@ from redolake.assemble.attribution import CapturedTable
 from redolake.assemble.cases import first_case
 from redolake.assemble.parallel_dml import deciding_xid, join_own_ends
 from redolake.assemble.undo import match_statements, match_undo, stop_taken_back
-from redolake.assemble.unknown_xid import has_unknown_sequence
+from redolake.assemble.unknown_xid import has_unknown_sequence, slot_of
 from redolake.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from redolake.values.redo import CHANGES, NO_XID, TRANSACTION_ENDS, Operation
 
@@ -155,6 +155,32 @@ def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFram
             "unattributed": F.col("unattributed") | (concerned & (F.col("operation_code") != Mined.INTERNAL)),
         }
     ).drop("ending_xid", "ending_scn")
+
+
+def stop_without_end(changes: DataFrame, rows: DataFrame, slots: Collection[str]) -> DataFrame:
+    """Stop the tables with open changes of a transaction whose undo slot, one of the `slots`, a later one has had and left.
+
+    Oracle gives a slot to the next transaction once the one before has ended. That end has not been shown, or not after the
+    change: nothing says whether the change was committed. It gets the SCN of the later end as its commit SCN.
+    """
+    slot, sequence = slot_of(F.col("xid")), F.substring_index("xid", ".", -1).cast("bigint")
+    is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNotNull() & slot.isin(*slots)
+    newest = F.max(F.struct(sequence.alias("sequence"), "scn", "xid")).alias("later")
+    ends = rows.filter(is_end & ~has_unknown_sequence(F.col("xid"))).groupBy("con_id", slot.alias("slot")).agg(newest)
+    own = changes.withColumns({"slot": slot_of(deciding_xid()), "sequence": F.substring_index(deciding_xid(), ".", -1)})
+    joined = own.join(F.broadcast(ends), ["con_id", "slot"], "left")
+    is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
+    is_later = (F.col("later.sequence") > F.col("sequence").cast("bigint")) & (F.col("later.scn") > F.col("scn"))
+    concerned = F.coalesce(is_open & is_later, F.lit(False))
+    what = (F.lit("no end of transaction "), deciding_xid(), F.lit(" was shown after its change at SCN "), "scn")
+    why = (F.lit(", and its undo slot was given to "), "later.xid", F.lit(", which ended at SCN "), "later.scn")
+    ended = F.when(concerned, F.col("later.scn"))
+    stopped = {
+        "problem": F.coalesce("problem", F.when(concerned, F.concat(*what, *why))),
+        "settled_scn": F.coalesce(ended, "settled_scn"),
+        "commit_scn": F.coalesce(ended, "commit_scn"),
+    }
+    return joined.withColumns(stopped).drop("slot", "sequence", "later")
 
 
 def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:

@@ -23,7 +23,9 @@ def has_unknown_sequence(xid: Expression) -> Expression:
 
 def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) -> DataFrame:
     """Set the xid of rows with an unknown sequence. Dropped transactions hold their slots too."""
-    unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *ROW_KEY)
+    unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select(
+        "con_id", slot_of(F.col("xid")).alias("slot"), "scn", *ROW_KEY
+    )
     # A coordinator of parallel DML may be known from its servers' rows only: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})
     known = rows.unionByName(coordinators)
@@ -39,7 +41,14 @@ def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) ->
             F.max(F.when(F.col("operation_code").isin(*TRANSACTION_ENDS), F.col("scn"))).alias("end_scn"),
         )
         .withColumn("sqn", F.substring_index("xid", ".", -1).cast("bigint"))
-        .select(F.col("con_id").alias("holder_con_id"), _slot().alias("holder_slot"), "first_scn", "sqn", "end_scn", "xid")
+        .select(
+            F.col("con_id").alias("holder_con_id"),
+            slot_of(F.col("xid")).alias("holder_slot"),
+            "first_scn",
+            "sqn",
+            "end_scn",
+            "xid",
+        )
     )
     began = (
         (F.col("con_id") == F.col("holder_con_id"))
@@ -57,5 +66,6 @@ def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) ->
     )
 
 
-def _slot() -> Expression:
-    return F.substring_index("xid", ".", 2).alias("slot")
+def slot_of(xid: Expression) -> Expression:
+    """Return the undo slot of a transaction: segment and slot, without the sequence."""
+    return F.substring_index(xid, ".", 2)

@@ -11,6 +11,7 @@ from redolake import __version__
 from redolake.cli import (
     checks,
     cockpit,
+    demo,
     init,
     monitoring,
     quarantine,
@@ -23,6 +24,7 @@ from redolake.cli import (
 )
 from redolake.cli.operations import command_of
 from redolake.cli.options import EXIT_CODES
+from redolake.cli.output import stderr
 from redolake.errors import one_line
 from redolake.operations import OPERATIONS
 
@@ -45,6 +47,13 @@ class LogLine(logging.Formatter):
         return super().formatMessage(record)
 
 
+class LogHandler(logging.Handler):
+    """Prints a message above the bars of what is under way."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stderr.print(self.format(record), highlight=False, soft_wrap=True)
+
+
 def print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"redolake {__version__}")
@@ -61,14 +70,14 @@ def configure(
     ] = False,
 ) -> None:
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
-    logging.basicConfig(level=logging.WARNING)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(LogLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler = LogHandler()
+    handler.setFormatter(LogLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("redolake").setLevel(level)
 
 
 PANELS = {
-    "Set up": "init validate plan doctor setup-sql olr-config migrate selftest spark",
+    "Set up": "demo init validate plan doctor setup-sql olr-config migrate selftest spark",
     "Run": "snapshot run",
     "Look": "status tables windows stats explain-lag runway metrics schema tx views",
     "Prove and mend": "verify mend repair resume quarantine fill-columns remine recover",
@@ -83,7 +92,7 @@ GROUPS = {
     "tx": (transactions.app, "List open transactions, or drop one on purpose."),
 }
 WRITTEN = (init, setup, replication, reading, monitoring, cockpit, checks)
-COMMANDS = {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
+COMMANDS = {"demo": demo.demo} | {one.__name__.replace("_", "-"): one for group in WRITTEN for one in group.COMMANDS}
 for words, operation in OPERATIONS.items():
     first, _, second = words.partition(" ")
     if second:
@@ -96,7 +105,8 @@ for panel, names in PANELS.items():
             group, help = GROUPS[name]
             app.add_typer(group, name=name, help=help, rich_help_panel=panel)
         else:
-            app.command(name=name, rich_help_panel=panel)(COMMANDS[name])
+            settings = demo.ALL_ARGUMENTS if name == "demo" else None
+            app.command(name=name, rich_help_panel=panel, context_settings=settings)(COMMANDS[name])
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from redolake.cli.options import (
 from redolake.cli.output import (
     Output,
     grid,
-    print_progress,
+    progress,
     show,
 )
 from redolake.operations import Verdict
@@ -51,13 +51,14 @@ def selftest(
     from redolake.source import connect_params
 
     with chosen_pipeline(output, pipeline, config, connects=True) as selected:
-        result = steps.run_selftest(
-            selected,
-            connect_params(scratch, os.environ),
-            dba=None if dba is None else connect_params(dba, os.environ),
-            wait_minutes=wait_minutes,
-            report=print_progress,
-        )
+        with progress() as report:
+            result = steps.run_selftest(
+                selected,
+                connect_params(scratch, os.environ),
+                dba=None if dba is None else connect_params(dba, os.environ),
+                wait_minutes=wait_minutes,
+                report=report,
+            )
         rows = [(a.outcome, a.question, a.table, a.detail) for a in result.answers]
         title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"
         show(output, result, lambda: grid(title, ("answer", "question", "table", "seen"), rows))

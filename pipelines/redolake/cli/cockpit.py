@@ -11,7 +11,7 @@ from rich.text import Text
 
 from redolake.cli.metrics_server import metrics_server
 from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipelines
-from redolake.cli.output import Output, console, grid, print_alert, show
+from redolake.cli.output import Output, console, grid, naming, print_alert, show
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def verdict(found: Overview) -> Text:
     """Return the sentence of health and the facts beside it."""
     health = found.health
     text = Text(f"{found.pipeline}: {health.state}. ", style=STYLES[health.tone])
-    text.append(health.sentence, style="default")
+    text.append(naming(health.sentence), style="default")
     if health.more:
-        text.append(f"\n  {'; '.join(health.more)}", style="dim")
+        text.append(f"\n  {naming('; '.join(health.more))}", style="dim")
     if health.cure:
-        text.append(f"\n  do this: {health.cure}", style="dim")
+        text.append(f"\n  do this: {naming(health.cure)}", style="dim")
     return text
 
 

@@ -60,5 +60,5 @@ def resolve_connections(pipeline: Pipeline) -> Pipeline:
     are known."""
     remote = pipeline.spark.connection if pipeline.spark.mode == "connect" else None
     spark = None if "REDOLAKE_SPARK_REMOTE" in os.environ else remote
-    read_from_airflow(pipeline.source.connection, spark, *pipeline.key_connections)
+    read_from_airflow(pipeline.source.connection, pipeline.source.primary, spark, *pipeline.key_connections)
     return pipeline

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from redolake.cli.connections import read_from_airflow
 from redolake.cli.options import ConfigOption, OutputOption, report_errors
-from redolake.cli.output import Output, groups_text, print_notice, print_progress, show
+from redolake.cli.output import Output, groups_text, print_notice, print_progress, progress, show
 from redolake.config.file import config_file
 from redolake.errors import ConfigurationError, Finding, one_line
 
@@ -108,20 +108,21 @@ def init(
             lake = whole_path(lake or ask("Lake", str(Path.cwd() / "redolake" / "lake")))
             if ledger is None and "://" in landing:
                 ledger = ask("Ledger: Airflow connection id of a PostgreSQL database", None)
-            made = steps.propose_pipeline(
-                source,
-                name=chosen_name,
-                connection=conn_id,
-                container=chosen_container,
-                found=found,
-                large_objects=of_objects.value,
-                landing=landing,
-                lake=lake,
-                ledger=ledger,
-                maps=maps,
-                olr=olr,
-                report=print_progress,
-            )
+            with progress() as report:
+                made = steps.propose_pipeline(
+                    source,
+                    name=chosen_name,
+                    connection=conn_id,
+                    container=chosen_container,
+                    found=found,
+                    large_objects=of_objects.value,
+                    landing=landing,
+                    lake=lake,
+                    ledger=ledger,
+                    maps=maps,
+                    olr=olr,
+                    report=report,
+                )
         write(file, made.text, force)
         body = {"file": file, "pipeline": made.pipeline, "tables": made.tables, "findings": made.findings}
         show(output, body, lambda: summary(file, made, found, replace(known, id=conn_id)))

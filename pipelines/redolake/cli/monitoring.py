@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
-from rich.text import Text
 
 from redolake.cli.cockpit import overview, verdict
 from redolake.cli.connections import read_from_airflow
@@ -33,6 +32,7 @@ from redolake.cli.output import (
     show_declared_gaps,
     show_dropped,
     show_held,
+    text_of,
 )
 from redolake.cli.stats import StatsBy, stats_text
 from redolake.errors import RedolakeError
@@ -215,7 +215,7 @@ def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
     with chosen_pipeline(output, pipeline, config, connects=True, code=Verdict.MISUSED) as selected:
         result = steps.measure_runway(selected)
-        show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
+        show(output, result, lambda: text_of(result.summary, result.standing))
         if output is Output.table:
             if rows := [runway_cells(thread) for thread in result.threads]:
                 console.print(grid("", ("thread", "needs log", "kept from log", "hours left", "older redo"), rows))

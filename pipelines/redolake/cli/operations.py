@@ -47,7 +47,8 @@ def command_of(operation: Operation) -> Callable[..., None]:
 
             run_of, found, shown = partial(Run, selected, by=getpass.getuser(), reason=reason), None, None
             if execute and not yes and operation.is_final(chosen):
-                looked = operation.act(run_of(report=print_progress), **chosen)
+                with progress() as report:
+                    looked = operation.act(run_of(report=report), **chosen)
                 if looked.is_all:  # there is nothing to confirm
                     found = looked
                 else:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from enum import StrEnum
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -17,6 +19,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -28,7 +31,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from redolake.errors import Finding, one_line, plain_lines, with_options
-from redolake.host.progress import Progress
+from redolake.host.progress import SILENT_SECONDS, Progress
+from redolake.values.amounts import duration
 
 if TYPE_CHECKING:
     from redolake.reconcile.dropped_transactions import DropReport
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
 LISTED_SUBJECTS = 8
+LAST_LINE = 40  # of 80 columns: the bar, the amounts and the times need the others
 NOT_DONE = "Nothing is done yet; --execute does it."
 
 COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -44,14 +49,17 @@ COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 class Terminal(Console):
     """Names and values of the source are shown as they are: no brackets are styles, no `:word:` is an emoji, and a character
-    that commands the terminal or turns the text's direction is written out. A command in a text names the pipeline."""
+    that commands the terminal or turns the text's direction is written out."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else with_options(without_commands(text), given.options), style, control)
+            yield Segment(text if control else without_commands(text), style, control)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(naming(text), **how)
 
 
 class Given:
@@ -61,6 +69,11 @@ class Given:
 
 
 given = Given()
+
+
+def naming(text: str) -> str:
+    """Return a text whose commands name the pipeline. A terminal that is narrow breaks them over lines only after that."""
+    return with_options(text, given.options)
 
 
 def without_commands(text: str) -> str:
@@ -106,24 +119,36 @@ def print_progress(text: str) -> None:
         stderr.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
+class Counted(MofNCompleteColumn):
+    """How much is done of work that is counted; nothing for what is not."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.completed or task.total else Text()
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that prints lines of progress, on a terminal with a bar below them for work that is counted."""
+    """Yield a function that prints lines of progress. On a terminal there is a bar below them for work that is counted, and a
+    line that says what is going on and for how long; elsewhere ten seconds without a line end in one that says the same."""
     if not stderr.is_terminal:
-        yield print_progress
+        with broken_silence() as report:
+            yield report
         return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        Counted(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     tasks: dict[str, TaskID] = {}
     with Bars(*columns, console=stderr, transient=True) as bars:
+        now = bars.add_task("beginning", total=None)
 
         def report(line: str) -> None:
             print_progress(line)
+            if line:
+                bars.reset(now, description=begin_of(line), total=None)
             if not isinstance(line, Progress):
                 return
             if line.work not in tasks:
@@ -133,6 +158,41 @@ def progress() -> Iterator[Callable[[str], None]]:
                 bars.remove_task(tasks.pop(line.work))
 
         yield report
+
+
+@contextmanager
+def broken_silence() -> Iterator[Callable[[str], None]]:
+    """Yield a function that prints lines of progress; after each ten seconds without one, say what is still going on."""
+    said, ended = Event(), Event()
+    last, since = "beginning", time.monotonic()
+
+    def report(line: str) -> None:
+        nonlocal last, since
+        print_progress(line)
+        if line:
+            last, since = line, time.monotonic()
+            said.set()
+
+    def watch() -> None:
+        while not ended.is_set():
+            if not said.wait(SILENT_SECONDS):
+                print_progress(f"still: {begin_of(last)} ({duration(time.monotonic() - since)})")
+            said.clear()
+
+    watching = Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        said.set()
+        watching.join()
+
+
+def begin_of(line: str) -> str:
+    """Return the beginning of a line of progress, for a place that has one line."""
+    first = line.partition("\n")[0]
+    return first if len(first) <= LAST_LINE else f"{first[: LAST_LINE - 2]} .."
 
 
 def print_alert(*lines: str) -> None:
@@ -151,7 +211,7 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def text_of(*lines: str, style: str = "") -> Text:
     """Return lines as a text: each stays one, whatever is in its names and values."""
-    return Text("\n".join(plain_lines(lines)), style=style)
+    return Text(naming("\n".join(plain_lines(lines))), style=style)
 
 
 WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns
@@ -159,8 +219,8 @@ WORDS = (24, 10)  # letters of a word that are not cut: the longest with which t
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
-    out = Grid(title=one_line(title), title_justify="left", header_style="bold")
-    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]  # before it is measured
+    out = Grid(title=naming(one_line(title)), title_justify="left", header_style="bold")
+    cells = [["" if cell is None else naming(one_line(str(cell))) for cell in row] for row in rows]  # before it is measured
     texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
     widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
     for number, column in enumerate(columns):
@@ -200,7 +260,7 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     text = Text()
     for finding in findings:
         text.append(f"{finding.severity:7} ", style=SEVERITY_STYLES.get(finding.severity, "dim"))
-        text.append(f"{finding}\n")
+        text.append(naming(f"{finding}\n"))
     return text
 
 
@@ -221,7 +281,7 @@ def groups_text(groups: Sequence[FindingGroup]) -> Text:
     for group in groups:
         text.append(f"{group.severity:7} ", style=SEVERITY_STYLES.get(group.severity, "dim"))
         if len(group.subjects) == 1:
-            text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
+            text.append(naming(f"{Finding(group.subjects[0], group.what, group.cure)}\n"))
             continue
         tables = f"in {group.tables} table(s)" if group.tables else "of"
         cure = (f"    do this: {group.cure}",) if group.cure else ()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Group
-from rich.text import Text
 
 from redolake.cli.options import (
     ConfigOption,
@@ -15,7 +14,7 @@ from redolake.cli.options import (
     TablesArgument,
     chosen_pipeline,
 )
-from redolake.cli.output import Output, grid, show, without_commands
+from redolake.cli.output import Output, grid, show, text_of
 
 if TYPE_CHECKING:
     from redolake.steps.proof.quarantine import QuarantineList
@@ -54,4 +53,4 @@ def quarantine_text(found: QuarantineList) -> Group | str:
     reasons = dict.fromkeys(
         f"{c.table} {c.keys} at SCN {c.commit_scn}: {': '.join(filter(None, (c.error, c.reason)))}" for c in shown
     )
-    return Group(grid(title, COLUMNS, rows), *(Text(without_commands(reason)) for reason in reasons))
+    return Group(grid(title, COLUMNS, rows), *(text_of(reason) for reason in reasons))

@@ -19,7 +19,7 @@ from redolake.cli.options import (
     report_errors,
     select_pipeline,
 )
-from redolake.cli.output import Output, doctor_text, findings_text, progress, show
+from redolake.cli.output import Output, doctor_text, findings_text, naming, progress, show
 from redolake.config import DEFAULT_FILE, Pipeline, load_configuration
 from redolake.config.file import config_file
 from redolake.errors import Finding, one_line
@@ -118,8 +118,8 @@ def edit_text(found: EditPlan) -> Text:
         text.append(f"source: {found.handover}\n")
     for edit in found.edits:
         text.append(f"{edit.effect:7} ", style=EFFECT_STYLES.get(edit.effect, "yellow"))
-        text.append(one_line(f"{edit.table}: {edit.what}") + "\n")
-        text.append(one_line(f"    do this: {edit.cure}") + "\n" if edit.cure else "", style="dim")
+        text.append(naming(one_line(f"{edit.table}: {edit.what}")) + "\n")
+        text.append(naming(one_line(f"    do this: {edit.cure}")) + "\n" if edit.cure else "", style="dim")
     for pattern in found.patterns:
         text.append(f"joins   {pattern}: the next plan asks the dictionary which tables it matches\n")
     text.rstrip()
@@ -158,6 +158,9 @@ def setup_sql(
             "and any where tables are captured by pattern or not known."
         ),
     ] = None,
+    primary: Annotated[
+        bool, typer.Option("--primary", help="Only the user of `source.primary`, which a standby's pipeline asks.")
+    ] = False,
     prompt: Annotated[
         bool, typer.Option("--prompt/--no-prompt", help="Ask for the password, or let the caller DEFINE `password`.")
     ] = True,
@@ -179,6 +182,7 @@ def setup_sql(
                 retention_hours=retention_hours,
                 prompts=prompt,
                 grants=grants,
+                primary=primary,
             )
         )
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from redolake.cli.options import OutputOption, report_errors
-from redolake.cli.output import Output, print_progress, show
+from redolake.cli.output import Output, progress, show
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -22,7 +22,8 @@ def set_up(output: OutputOption = Output.table) -> None:
     from redolake.host.runtime import provide
 
     with report_errors(output):
-        found = provide(print_progress)
+        with progress() as report:
+            found = provide(report)
         names = ", ".join(Path(jar).name for jar in found.delta_jars)
         lines = [f"Java for Spark: {found.java_home}", f"Delta for Spark: {names}"]
         lines += [f"S3 for Spark: {len(found.s3_jars)} jars"] if found.s3_jars else []
@@ -38,7 +39,9 @@ def compile_ahead(output: OutputOption = Output.table) -> None:
     from redolake.decode.compile_ahead import compile_ahead
 
     with report_errors(output):
-        folder = compile_ahead()
+        with progress() as report:
+            report("compiling")
+            folder = compile_ahead()
         show(output, {"folder": folder}, lambda: f"Compiled, and kept in {folder}")
 
 
@@ -58,8 +61,9 @@ def pack(
     from redolake.host.worker_archive import pack
 
     with report_errors(output):
-        print_progress("packing, and trying what was packed ..")
-        found = pack(archive, python)
+        with progress() as report:
+            report("packing, and trying what was packed")
+            found = pack(archive, python)
         lines = [f"Packed {len(found.packages)} packages, {found.bytes / 1e6:,.0f} MB: {found.archive}"]
         lines += [f"The hosts need Python {found.python_version.rpartition('.')[0]} at {found.python}.", "In pipelines.yml:"]
         lines += ["  spark:", "    conf:", *(f"      {name}: {value}" for name, value in found.settings.items())]

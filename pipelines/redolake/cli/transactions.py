@@ -11,7 +11,7 @@ from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, cho
 from redolake.cli.output import Output, grid, show, show_dropped
 
 if TYPE_CHECKING:
-    from redolake.steps.apply.transactions import OpenTransactionReport
+    from redolake.reconcile.dropped_transactions import OpenTransactionReport
 
 COLUMNS = ("xid", "start SCN", "started at", "age", "rows", "user", "thread")
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redolake.cockpit.values import DecisionLine, Overview, Recovery, TransactionLine, WindowLine
+from redolake.cockpit.values import DecisionLine, Overview, Recovery, WindowLine
 from redolake.operations import MENDS, OPERATIONS, Operation, Parameter
 from redolake.operations.recover import CHOICES, RESTORED
 from redolake.reconcile.cures import Way, ways_of
+from redolake.reconcile.dropped_transactions import OpenTransactionReport
 from redolake.reconcile.table_state import TableLine
 from redolake.records.shown_facts import Choice
 
@@ -47,15 +48,6 @@ class Action:
     conf: Mapping[str, Any] = field(default_factory=dict)
     fields: tuple[Field, ...] = ()
     costs: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceCard:
-    name: str
-    what: str
-    costs: str
-    command: str
-    action: Action
 
 
 def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
@@ -173,7 +165,7 @@ def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str
     ]
 
 
-def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
+def transaction_actions(pipeline: str, transaction: OpenTransactionReport) -> list[Action]:
     """Offer only to show it: what can't be undone is chosen after it, in the form."""
     chosen = {"xid": transaction.xid, "container": transaction.con_id}
     return [mend("Show", pipeline, MENDS["tx drop"], chosen, dry_run=True)]
@@ -183,17 +175,17 @@ NOTHING_YET = "Changes nothing: the task's log says what it would do."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 
 
-def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCard]:
+def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[tuple[Choice, Action]]:
     """Return the choices as the last plan or *show* has listed them; without a list, only *show*."""
     if recovery is None:
         return []
     if not recovery.choices:
         show = button("Show", pipeline, "recover")
-        return [ChoiceCard("show", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}", show)]
+        return [(Choice("show", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}"), show)]
     return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in (*RESTORED, *CHOICES)]
 
 
-def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
+def card_of(pipeline: str, choice: Choice) -> tuple[Choice, Action]:
     chosen: dict[str, Any] = {"restored": True}
     fields: tuple[Field, ...] = ()
     if choice.name in CHOICES:
@@ -204,5 +196,4 @@ def card_of(pipeline: str, choice: Choice) -> ChoiceCard:
     label = {"snapshot": "Snapshot all", "gap": "Declare the gap", "position": "Set the position"}.get(
         choice.name, "Check again"
     )
-    action = Action(label, f"{pipeline}_recover", chosen, fields, f"Costs: {choice.costs}.")
-    return ChoiceCard(choice.name, choice.what, choice.costs, choice.command, action)
+    return choice, Action(label, f"{pipeline}_recover", chosen, fields, f"Costs: {choice.costs}.")

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from redolake.cockpit.texts import clock, count, plural
 from redolake.cockpit.values import TONES, Health, Latency, State
 from redolake.cockpit.window_account import account_difference
-from redolake.errors import with_options
+from redolake.errors import one_line, plain_lines, with_options
 from redolake.ledger.reading import LedgerReading
 from redolake.reconcile.cures import Way, ways_of
 from redolake.reconcile.table_state import FAULT_TONES, Fault, OpenGap, TableLine, Tone, one, worst
@@ -49,9 +49,9 @@ def health_of(
     return Health(
         state=of_faults(state, faults, missing),
         tone=worst(tones),
-        sentence=sentence,
-        more=tuple(more_facts(reading, captured, tables, faults, is_stream)),
-        cure=with_options(" ".join(filter(None, [cure, *cures(pipeline, captured, faults)])), [f"-p {pipeline}"]),
+        sentence=one_line(sentence),
+        more=plain_lines(more_facts(reading, captured, tables, faults, is_stream)),
+        cure=with_options(one_line(" ".join(filter(None, [cure, *cures(pipeline, captured, faults)]))), [f"-p {pipeline}"]),
         complete_to_at=at.at,
         complete_to_scn=at.scn,
         lag_seconds=at.lag(now),
@@ -177,12 +177,13 @@ def of_start(pipeline: str, reading: LedgerReading, captured: Sequence[TableLine
 
 def held_back(reading: LedgerReading, now: datetime) -> str | None:
     """Return which redo thread holds windows back, by its stream, since more than a moment."""
-    plan, fact = one(reading, "plan"), one(reading, "streams")
-    if plan is None or fact is None or plan.body.get("outcome") == "window":
+    last, fact = one(reading, "plan"), one(reading, "streams")
+    plan = None if last is None else from_body(PlanFact, last.body, "the last plan in the ledger")
+    if plan is None or fact is None or plan.outcome == "window":
         return None
     streams = from_body(StreamsFact, fact.body, "the streams in the ledger").streams
     held = [stream for stream in streams if stream.holds_back]
-    since = now - datetime.fromisoformat(str(plan.body["since"]))
+    since = now - datetime.fromisoformat(plan.since)
     if not held or since.total_seconds() < HELD_SECONDS:
         return None
     text = ", ".join(f"redo thread {stream.thread} ({stream.address})" for stream in held)
@@ -279,7 +280,9 @@ def why_late(
     reading: LedgerReading, latency: Latency, lag: float | None, known_at: datetime | None, is_stream: bool
 ) -> str | None:
     now, limit = reading.read_at, late_after(reading, latency)
-    if known_at is not None and now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
+    if known_at is None:
+        return "no run is known to have asked Oracle, as after the ledger was rebuilt"
+    if now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
         return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
     waiting = reading.window_counts.get("landed", 0)
     if lag is None:

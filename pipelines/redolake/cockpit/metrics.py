@@ -37,6 +37,9 @@ HELP = {
     "redolake_tables": "tables by state",
     "redolake_tables_right": "captured tables that are as the source, as far as the ledger knows",
     "redolake_tables_not_right": "captured tables that are not as the source, by why",
+    "redolake_snapshot_read_ratio": "part of a table's snapshot that is read, 0 to 1, while it is read",
+    "redolake_snapshot_rows_per_second": "rows of it that are read per second, by the process that said so last",
+    "redolake_snapshot_seconds_left": "time until it is read, at that rate",
     "redolake_declared_gaps": "declared gaps that some captured table lacks",
     "redolake_rows_changed": "rows changed in the last 24 hours, by kind",
     "redolake_ddl_changes": "changes of tables by followed DDL in the last 24 hours, by kind",
@@ -85,12 +88,13 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_open_transactions", own, found.transaction_count
     yield "redolake_open_transaction_rows", own, found.transaction_rows
     ages = [one.age_seconds for one in found.transactions if one.age_seconds is not None]
-    yield "redolake_oldest_transaction_seconds", own, max(ages, default=0)
+    yield "redolake_oldest_transaction_seconds", own, max(ages, default=None if found.transaction_count else 0)
     for state, number in found.table_counts.items():
         yield "redolake_tables", {**own, "state": state}, number
     yield "redolake_tables_right", own, health.right_tables
     for fault in get_args(Fault):
         yield "redolake_tables_not_right", {**own, "why": fault}, len(health.faults.get(fault, ()))
+    yield from snapshot_samples(found)
     yield "redolake_declared_gaps", own, health.open_gaps
     for kind, rows in RowCounts.sums(found.tables).items():
         yield "redolake_rows_changed", {**own, "kind": kind}, rows
@@ -108,6 +112,17 @@ def samples(found: Overview) -> Iterator[Sample]:
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows
     yield "redolake_tables_differing", own, len(health.faults.get("differs", ()))
+
+
+def snapshot_samples(found: Overview) -> Iterator[Sample]:
+    """Return how far each table is that is being read."""
+    for table in found.tables:
+        fact = table.loaded if table.is_captured and table.snapshot else None
+        if fact is not None and fact.state == "reading":
+            own = {"pipeline": found.pipeline, "table": table.table}
+            yield "redolake_snapshot_read_ratio", own, fact.share
+            yield "redolake_snapshot_rows_per_second", own, fact.rows_per_second
+            yield "redolake_snapshot_seconds_left", own, fact.seconds_left
 
 
 def batch_rows(batch: BatchLine) -> dict[str, int]:

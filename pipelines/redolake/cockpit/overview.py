@@ -20,7 +20,6 @@ from redolake.cockpit.values import (
     Recovery,
     RedoChart,
     StreamLine,
-    TransactionLine,
     WindowLine,
 )
 from redolake.cockpit.window_account import account_parts
@@ -30,6 +29,7 @@ from redolake.ledger import open_ledger_to_read
 from redolake.ledger.batch_stats import clock_difference, table_stats, total
 from redolake.ledger.entries import BatchEntry, Decision, Json
 from redolake.ledger.reading import LedgerReading, WindowRow
+from redolake.reconcile.dropped_transactions import OpenTransactionReport
 from redolake.reconcile.table_state import one, table_lines
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap
@@ -212,19 +212,10 @@ def seconds_behind(stream: StreamFact, at: datetime) -> float | None:
     return max(0.0, (at - datetime.fromisoformat(stream.written_at)).total_seconds())
 
 
-def transaction_lines(reading: LedgerReading) -> list[TransactionLine]:
+def transaction_lines(reading: LedgerReading) -> list[OpenTransactionReport]:
     ahead = ahead_of(reading)
     return [
-        TransactionLine(
-            xid=found.xid,
-            con_id=found.con_id,
-            thread=found.thread,
-            start_scn=found.start_scn,
-            rows=found.rows,
-            bytes=found.bytes,
-            username=found.username,
-            age_seconds=age_of(found.first_at, reading.read_at, ahead),
-        )
+        OpenTransactionReport(**asdict(found), age_seconds=age_of(found.first_at, reading.read_at, ahead))
         for found in reading.open_transactions
     ]
 
@@ -303,6 +294,7 @@ DECIDED = {
     "table": "table",
     "xid": "transaction",
     "start_scn": "from SCN",
+    "from_scn": "from SCN",
     "tables": "tables",
     "policy": "policy",
     "choice": "choice",

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from redolake.ledger.batch_stats import RowStats
+from redolake.reconcile.dropped_transactions import OpenTransactionReport
 from redolake.reconcile.table_state import Fault, TableLine, Tone
 from redolake.records.shown_facts import Choice, LogKind
 from redolake.values.terms import OF_ACCOUNT
@@ -147,18 +148,6 @@ class WindowLine:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionLine:
-    xid: str
-    con_id: int
-    thread: int
-    start_scn: int
-    rows: int
-    bytes: int
-    username: str | None
-    age_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionLine:
     """A person's decision: a declared gap, a dropped transaction, a resumed table. `is_open`: some table still lacks rows.
     `from_scn` and `to_scn` are those of a declared gap."""
@@ -242,7 +231,7 @@ class Overview:
     table_counts: Mapping[str, int] = field(default_factory=dict)
     found_tables: int = 0
     batch: Batch | None = None
-    transactions: tuple[TransactionLine, ...] = ()
+    transactions: tuple[OpenTransactionReport, ...] = ()
     transaction_count: int = 0
     transaction_rows: int = 0
     decisions: tuple[DecisionLine, ...] = ()

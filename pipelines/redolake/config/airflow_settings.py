@@ -34,8 +34,8 @@ class AirflowSettings(Settings):
     )
     approval_by_another: bool = Field(
         False,
-        description="whether another person than who started the run has to approve a choice that cannot be undone; "
-        "*Confirm* in the form is not enough then",
+        description="another person than who started the run must approve a choice that cannot be undone; *Confirm* "
+        "in the form is not enough",
     )
     on_failure: list[NotifierSettings] = Field(default_factory=list, description="notified by each task that fails")
     on_approval: list[NotifierSettings] = Field(

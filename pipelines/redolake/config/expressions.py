@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -67,17 +66,11 @@ MOMENTS = (exp.DataType.Type.DATE, *exp.DataType.TEMPORAL_TYPES)
 OWN_TIME = "use `metadata_columns: [_commit_time]` for the time of a row's last change"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnUse:
-    """One place at which an expression has a column: its name as the dictionary spells it, and the place in the text."""
-
-    name: str
-    start: int
-    end: int
+Use = tuple[str, int, int]  # a column in an expression: its name as the dictionary spells it, and its place in the text
 
 
 @lru_cache(maxsize=1000)
-def uses(text: str) -> tuple[ColumnUse, ...]:
+def uses(text: str) -> tuple[Use, ...]:
     """Return the columns that an expression is made of. Raises ValueError for a text that is no expression of one row."""
     root = parse_expression(text)
     check_nodes(root, text)
@@ -101,7 +94,7 @@ def check_nodes(root: exp.Expression, text: str) -> None:
             raise ValueError(f"{text!r} contains the present time: {OWN_TIME}")
 
 
-def check_words(text: str, columns: Sequence[ColumnUse]) -> None:
+def check_words(text: str, columns: Sequence[Use]) -> None:
     """Raise ValueError for functions by their names alone, which sqlglot may not know, and for words of Oracle's."""
     for name in called_names(text, columns):
         if name in CHANGING:
@@ -110,9 +103,9 @@ def check_words(text: str, columns: Sequence[ColumnUse]) -> None:
             raise ValueError(f"{text!r} calls {name}, which is no function of one row: {NO_ROW}")
         if name == BY_TEXT:
             raise ValueError(f"{text!r} calls {name}, which makes a name of a text: write the name itself")
-    for use in columns:
-        if use.name in OF_ORACLE and text[use.start] != "`":
-            raise ValueError(f"{text!r} contains {use.name}, the present time: {OWN_TIME}")
+    for name, start, _ in columns:
+        if name in OF_ORACLE and text[start] != "`":
+            raise ValueError(f"{text!r} contains {name}, the present time: {OWN_TIME}")
 
 
 def is_literal_of_now(node: exp.Expression) -> bool:
@@ -148,7 +141,7 @@ def parse_expression(text: str) -> exp.Expression:
     return found
 
 
-def columns_of(root: exp.Expression, text: str) -> Iterator[ColumnUse]:
+def columns_of(root: exp.Expression, text: str) -> Iterator[Use]:
     for column in root.find_all(exp.Column):
         if column.table or column.db or column.catalog:
             raise ValueError(f"{text!r}: write a column without a table, and a name that contains a dot in backticks")
@@ -157,14 +150,14 @@ def columns_of(root: exp.Expression, text: str) -> Iterator[ColumnUse]:
         if not isinstance(identifier, exp.Identifier) or start is None or end is None:
             raise ValueError(f"{text!r}: write each column as a name")
         name = identifier.name if identifier.quoted else upper_name(identifier.name)
-        yield ColumnUse(name, int(start), int(end) + 1)
+        yield name, int(start), int(end) + 1
 
 
-def called_names(text: str, columns: Sequence[ColumnUse]) -> Iterator[str]:
+def called_names(text: str, columns: Sequence[Use]) -> Iterator[str]:
     """Yield the names of all functions that a text calls, in lower case: those before a parenthesis, and words that are no
     columns, as some need none."""
     tokens: list[Token] = Spark().tokenize(text)
-    own = {use.start for use in columns}
+    own = {start for _, start, _ in columns}
     for token, following in pairwise((*tokens, None)):
         assert token is not None
         is_word = token.token_type not in TEXTS and token.start not in own and token.text.lower() in CHANGING
@@ -178,8 +171,8 @@ TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
 def with_ids(text: str, ids: Mapping[str, int]) -> str:
     """Return the expression over source_value of the columns with these ids."""
     found = text
-    for use in sorted(uses(text), key=lambda one: -one.start):
-        found = f"{found[: use.start]}`{source_value(ids[use.name])}`{found[use.end :]}"
+    for name, start, end in sorted(uses(text), key=lambda one: -one[1]):
+        found = f"{found[:start]}`{source_value(ids[name])}`{found[end:]}"
     return found
 
 

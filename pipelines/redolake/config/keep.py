@@ -37,8 +37,8 @@ class KeepSettings(Settings):
 
     landing: Duration | None = Field(
         None,
-        description="landed windows, with the batches, carried rows, loads and dictionary readings that only they need; what a "
-        "table, an open transaction or `replay` needs stays longer",
+        description="landed windows, with the batches, carried rows, loads and dictionary readings that only they "
+        "need, unless a table, an open transaction or `replay` needs them",
     )
     replay: Duration | None = Field(
         None, description="windows that stay whatever else is said, so that their SCNs can be backfilled"
@@ -47,7 +47,8 @@ class KeepSettings(Settings):
     shadows: Duration | None = Field(None, description="shadow tables of backfills, with their specs")
     proofs: Duration | None = Field(
         None,
-        description="results of comparisons; the newest one of all rows of each table, and all later ones, stay for a repair",
+        description="results of comparisons, up to each table's newest one of all rows, which a repair needs with all "
+        "later ones",
     )
     delta_history: Annotated[Duration, Field(ge=timedelta(days=1))] | None = Field(
         None,
@@ -55,8 +56,8 @@ class KeepSettings(Settings):
     )
     history: Annotated[Duration, Field(ge=timedelta(days=1))] | None = Field(
         None,
-        description="what histories of rows say of older times: maintenance replaces it by the rows of then, once a tenth of a "
-        "history would go",
+        description="what histories say of older times: maintenance puts the rows of then in its place, once that is "
+        "a tenth of a history",
     )
     attempts: Annotated[Duration, Field(ge=timedelta(hours=1))] = Field(
         "2d",
@@ -64,7 +65,7 @@ class KeepSettings(Settings):
         description="files that killed attempts have left and that no manifest names; longer than the longest task runs",
     )
     ledger: Duration | None = Field(
-        None, description="rows in the ledger about windows and batches that were pruned, and facts of tables that are no more"
+        None, description="rows of the ledger about pruned windows and batches, and facts of tables that are no more"
     )
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
 from pydantic import Field
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from redolake.config.values import Bytes, Settings
+from redolake.errors import Transient
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class WindowLimits(Settings):
@@ -16,8 +25,8 @@ class BatchLimits(Settings):
     max_rows: int = Field(
         10_000_000,
         ge=1,
-        description="a batch ends with the window in which its change rows reach this number, so that a long backlog becomes "
-        "visible in parts; the catch-up of a resumed table is always one batch",
+        description="change rows after which a batch ends, with its window, so that a long backlog becomes visible in "
+        "parts; the catch-up of a resumed table is one batch",
     )
 
 
@@ -30,3 +39,19 @@ class Retry(Settings):
     attempts: int = Field(5, ge=1, le=100, description="attempts of a step that fails with a transient error")
     initial_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
     max_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
+
+    def call(self, attempt: Callable[[], T]) -> T:
+        """Call `attempt` again after transient errors only, with growing pauses, and log before each what failed. Raises the
+        last attempt's error."""
+        return Retrying(
+            retry=retry_if_exception_type(Transient),
+            stop=stop_after_attempt(self.attempts),
+            wait=wait_exponential(multiplier=self.initial_seconds, max=self.max_seconds),
+            before_sleep=self._log_pause,
+            reraise=True,
+        )(attempt)
+
+    def _log_pause(self, state: RetryCallState) -> None:
+        failed, error = state.attempt_number, state.outcome and state.outcome.exception()
+        assert isinstance(error, Transient)
+        log.warning("attempt %d of %d in %g s, after %s", failed + 1, self.attempts, state.upcoming_sleep, error.what)

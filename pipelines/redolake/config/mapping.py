@@ -195,14 +195,14 @@ class ShapeSettings(Settings):
     )
     add: dict[LakeName, Added] = Field(
         default_factory=dict,
-        description="columns that Oracle does not have, by name: a Spark SQL expression, or `{expression, type, comment}`; "
+        description="columns that Oracle does not have: a Spark SQL expression, or `{expression, type, comment}`; "
         "without `type` a text",
     )
     mask: dict[str, MaskName] = Field(
         default_factory=dict,
-        description="columns whose values the lake must not have, by name, in which `*` and `?` stand for any characters: "
-        "`hash` (HMAC-SHA-256 with `mask_key`), `redact` (`***`), `last4`, `null`, or `clear` for one that a pattern shall not "
-        "mask",
+        description="columns whose values the lake must not have (`*` and `?` stand for any characters): `hash` "
+        "(HMAC-SHA-256 with `mask_key`), `redact` (`***`), `last4`, `null`, or `clear` for one that a "
+        "pattern shall not mask",
     )
 
     @property

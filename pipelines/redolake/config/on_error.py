@@ -29,7 +29,7 @@ class QuarantineLimit(Settings):
         None,
         gt=0,
         le=100,
-        description="share of a table's changes in one batch that may go to quarantine, but always one; default: any share",
+        description="share of a table's changes in one batch that may go to quarantine (always one); default: any",
     )
 
 
@@ -38,19 +38,19 @@ class OnError(Settings):
 
     undecodable: HoldOrQuarantine = Field(
         "hold",
-        description="the redo shows a value outside the key in a form that is not understood: `hold` the table, or "
+        description="a value outside the key is in a form of redo that is not understood: `hold` the table, or "
         "`quarantine` the row",
     )
     value: OfValue = Field(
         "hold",
-        description="a value outside the key does not fit its column in the lake, or is no valid text: the same; or `null`, "
-        "which makes a number or a time that does not fit NULL, and counts it",
+        description="a value outside the key does not fit its column in the lake, or is no valid text: the same; or "
+        "`null`: a number or time that does not fit becomes NULL, and is counted",
     )
     transform: HoldOrQuarantine = Field(
         "hold", description="`transform` raises for a row, or what the mapping computes does not fit its type: the same"
     )
     filter: Literal["hold"] = Field(
-        "hold", description="`where` cannot be computed for a row: hold, since nobody knows whether the lake shall have the row"
+        "hold", description="`where` cannot be computed for a row: hold, since nobody knows whether the lake shall have it"
     )
     at_most: QuarantineLimit = QuarantineLimit()
 

@@ -51,7 +51,7 @@ class PipelineSettings(ShapeSettings):
     wait_max_minutes: float = Field(
         30,
         gt=0,
-        description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
+        description="how long a run waits for a log that is due; then it fails with LogOverdue, and the next run waits",
     )
     wait_max_pause_seconds: float = Field(
         30, gt=0, description="longest pause between two checks while waiting for a log; they grow from 1 s"
@@ -60,7 +60,7 @@ class PipelineSettings(ShapeSettings):
         60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
     )
     show_row_data: bool = Field(
-        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
+        False, description="let errors and logs contain the redo text of rows that cannot be decoded, beside their keys"
     )
     on_ddl: OnDdl = OnDdl()
     on_error: OnError = OnError()
@@ -71,40 +71,41 @@ class PipelineSettings(ShapeSettings):
     verify: VerifySettings = VerifySettings()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
-        description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "
-        "`reread` each changed row whole from the table (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, UROWID, object types, "
-        "VARRAY)",
+        description="columns of types that the redo does not show (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, "
+        "UROWID, object types, VARRAY): `refuse` their tables, `exclude` them, or `reread` each changed "
+        "row whole from the table",
     )
     readers: Readers = Field(
         DEFAULT.readers,
-        description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
-        "table, column mapping for a renamed or dropped column, type widening for a wider type); `any`: none of these, so "
-        "that delta-rs, Polars and others open the table, and such a change writes the table again",
+        description="`spark`: each Delta feature once a table needs it (deletion vectors for MERGE into a large "
+        "table, column mapping for RENAME and DROP of a column, type widening); `any`: none, so that "
+        "delta-rs, Polars and others open the table, and such a change writes it again",
     )
     large_objects: LargeObjects = Field(
         "refuse",
-        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
-        "change, assemble them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
+        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` values after each change, assemble "
+        "them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
     )
     invalid_text: InvalidText = Field(
         "hold",
-        description="text with bytes that are no characters of its character set, as old clients store it: `hold` the table; "
-        "`replace` them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD); or store the columns as "
-        "`binary`, VARCHAR2 and CHAR only. It is not for columns of the key, nor for those with a rule of their own",
+        description="text with bytes that are no characters, as old clients store it: `hold` the table, `replace` "
+        "them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD), or store "
+        "VARCHAR2 and CHAR as `binary`. Not for columns of the key, or with a rule of their own",
     )
     column_names: Names = Field(DEFAULT.column_names, description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
         DEFAULT.metadata_columns,
-        description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
-        "`_commit_time` (the database's clock), `_xid` and `_redo_thread`, and `_op` (load, insert, update, delete)",
+        description="Redolake's columns, after all others: `_commit_scn`, `_commit_time` (the database's clock), "
+        "`_xid` and `_redo_thread` of the transaction that changed the row last, and `_op` (load, insert, "
+        "update, delete)",
     )
     deletes: Deletes = Field(
         DEFAULT.deletes, description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
     )
     history: HistoryKind = Field(
         "none",
-        description="a second Delta table below `lake`, in `_history`, with every change of each row, before and after: "
-        "`changes`; `scd2` promises versions of rows with their validity as well, which `redolake views` makes of it",
+        description="`changes`: a second Delta table, below `_history` of the lake, with every change of each row, "
+        "before and after; `scd2`: versions of rows too, as views of `redolake views`",
     )
     change_data_feed: bool = Field(False, description="Delta's change data feed")
     properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
@@ -113,31 +114,30 @@ class PipelineSettings(ShapeSettings):
     )
     masked_in_landing: Literal["clear", "refuse"] = Field(
         "clear",
-        description="the clear text of masked columns is in the landing, as the redo has it: `clear` allows that; `refuse` "
-        "refuses masks unless `landing_key` encrypts the landing",
+        description="the landing has the clear text of masked columns, as the redo does: allow that (`clear`), or "
+        "`refuse` masks unless `landing_key` encrypts it",
     )
     landing_key: KeySource | None = Field(
         None,
-        description="encrypt the landing's files of rows (Parquet modular encryption) with a key: `connection` (an Airflow "
-        "connection's password) or `variable`",
+        description="encrypt the landing's files of rows (Parquet modular encryption): `connection` (an Airflow "
+        "connection's password) or `variable` has the key",
     )
     old_landing_keys: list[KeySource] = Field(
         default_factory=list, description="where the keys are of files that were encrypted before `landing_key` was changed"
     )
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
-        description="a table that a pattern matches and that was created later: name it in `status` and in the log, or "
-        "capture it too, from its own snapshot on",
+        description="a later table that a pattern matches: name it in `status` and the log, or capture it too, from "
+        "its own snapshot on",
     )
     union_views: Annotated[dict[str, UnionView], AfterValidator(checked_names)] = Field(
         default_factory=dict,
-        description="views over several tables with the same columns, such as the shards of one table, by `schema.name`; "
-        "`redolake views` writes them",
+        description="views over tables with the same columns, such as shards, by `schema.name`; `redolake views` writes them",
     )
     allowed_folders: list[str] = Field(
         default_factory=list,
-        description="folders or URLs below which a form or an option may name a folder: for files that are written "
-        "(`--folder`, `--to`; these may also be in the lake), and for logs that are read (`--logs`)",
+        description="folders or URLs below which a form or an option may name a folder to write to (`--folder`, "
+        "`--to`; the lake too), or with logs to read (`--logs`)",
     )
     tables: list[Table] = Field(default_factory=list)
     matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order

@@ -13,18 +13,18 @@ class VerifySettings(Settings):
 
     every: Duration | None = Field(
         None,
-        description="each table is to be compared this often: `redolake verify --due`, and `<name>_verify` by its schedule, "
-        "compare the tables whose last comparison of all rows is older, the oldest first",
+        description="how often each table is compared: `redolake verify --due`, and `<name>_verify` by its schedule, "
+        "take those whose last comparison of all rows is older, the oldest first",
     )
     budget: Duration | None = Field(
         None, description="after so long no further table is begun; those that are left come first the next time"
     )
     sessions: int = Field(
-        1, ge=1, le=64, description="sessions that hash parts of one large table side by side; each takes a CPU of the source"
+        1, ge=1, le=64, description="sessions that hash parts of one large table side by side, each with a CPU of the source"
     )
     rows_per_second: int | None = Field(
         None,
         ge=1,
-        description="the most rows a second that all sessions hash together, on average: a large table is cut into small "
-        "parts, with pauses between them; default: no limit",
+        description="most rows a second that all sessions hash together, on average, by small parts with pauses "
+        "between them; default: no limit",
     )

@@ -25,8 +25,8 @@ class RedoStream(Settings):
 class SourceSettings(Settings):
     kind: Literal["logminer", "openlogreplicator"] = Field(
         "logminer",
-        description="who reads the redo: `logminer` in the database, or an `openlogreplicator` that runs beside it and sends "
-        "committed transactions; Oracle is still read for snapshots, the dictionary and `verify`",
+        description="who reads the redo: `logminer`, or an `openlogreplicator` beside the database; Oracle is still "
+        "read for snapshots, the dictionary and `verify`",
     )
     address: str | None = Field(None, description="`host:port` of OpenLogReplicator's network writer")
     streams: list[RedoStream] = Field(
@@ -40,14 +40,20 @@ class SourceSettings(Settings):
     connection: str | None = Field(
         None,
         validate_default=True,
-        description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read. With `openlogreplicator` it may be "
-        "left out once a window has landed: what only the database proves is then said, and proved when it is named again",
+        description="Airflow connection id; outside Airflow, of AIRFLOW_CONN_<ID>. With `openlogreplicator` it may be "
+        "left out once a window has landed: what only the database proves is proved when it is named "
+        "again",
+    )
+    primary: str | None = Field(
+        None,
+        description="where `connection` leads to a physical standby: connection id of its primary, which is asked for its open "
+        "transactions and current SCNs when a snapshot begins, and for nothing else",
     )
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     dictionary: Literal["online", "redo"] = Field(
         "online",
-        description="where LogMiner takes names from: the `online` catalogue, or a dictionary that DBMS_LOGMNR_D.BUILD has "
-        "written into the `redo`: each session then reads all redo since the last BUILD",
+        description="where LogMiner takes names from: the `online` catalogue, or what DBMS_LOGMNR_D.BUILD has written "
+        "into the `redo`: each session then reads all redo since the last BUILD",
     )
     fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
     call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
@@ -83,6 +89,8 @@ class SourceSettings(Settings):
             raise ValueError(f"{', '.join(given)}: only with `kind: openlogreplicator`")
         if self.address and self.streams:
             raise ValueError("give `address` or `streams`, not both")
+        if self.primary is not None and self.primary == self.connection:
+            raise ValueError("`primary` is `connection`: leave it out, or name the standby's connection as `connection`")
         if self.kind == "openlogreplicator" and len(given) < 2:
             raise ValueError("`kind: openlogreplicator` needs `address` and `database`, or `streams` and `database`")
         if self.kind == "openlogreplicator" and self.dictionary != "online":

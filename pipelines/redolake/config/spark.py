@@ -31,7 +31,7 @@ class SparkSettings(Settings):
         2,
         ge=1,
         le=64,
-        description="tables of a batch that are merged side by side; more of them help where the driver has more cores",
+        description="tables of a batch that are merged side by side; raise it where the driver has more cores",
     )
 
     @property

@@ -37,22 +37,23 @@ class OnDdl(Settings):
     )
     drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
         "hold",
-        description="DROP or TRUNCATE PARTITION: delete the rows in Delta too, which capture finds by reading the table's key "
-        "again; keep them there and go on; snapshot the table again by itself; or hold it. EXCHANGE PARTITION holds it with "
+        description="DROP or TRUNCATE PARTITION: delete the rows in Delta too (capture reads the table's key again); "
+        "keep them; snapshot the table again by itself; or hold it. EXCHANGE PARTITION holds it with "
         "`follow` and `keep` too",
     )
     computed_default: Literal["follow", "resnapshot", "hold"] = Field(
         "hold",
-        description="ADD of a column whose older rows get values that only Oracle knows (DEFAULT SYSDATE, a sequence, a "
-        "function; an identity column): read key and column of all rows again, snapshot the table again by itself, or hold it",
+        description="ADD of a column whose older rows get values that only Oracle knows (SYSDATE, a sequence, a "
+        "function; an identity column): read key and column of all rows again, snapshot the table again "
+        "by itself, or hold it",
     )
     drop_table: Literal["keep", "hold"] = Field(
         "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
     )
     recreate: Literal["resnapshot", "hold"] = Field(
         "hold",
-        description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it again by itself, "
-        "or hold",
+        description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it by "
+        "itself, or hold",
     )
     rename_column: Literal["follow", "hold"] = Field("follow", description="RENAME COLUMN: rename it in Delta too, or hold")
     narrow: Literal["follow", "hold"] = Field(
@@ -72,7 +73,7 @@ class TableSettings(TableShape):
     key: Key = Field(
         "primary",
         description="how rows are identified: `primary` (the primary key); the columns of a valid unique index, e.g. "
-        "`[CODE, DAY]` (a row with a NULL there is known by all its columns); `rowid` (stored in Delta as `_rowid`); "
+        "`[CODE, DAY]` (rows with a NULL there by all their columns); `rowid` (in Delta `_rowid`); "
         "`append` for a table that only gets INSERTs",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
@@ -92,7 +93,7 @@ class TableSettings(TableShape):
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     snapshot: SnapshotSettings = SnapshotSettings()
     exclude_columns: Patterns = Field(
-        (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
+        (), description="columns to leave out, also those added later; `*` and `?` stand for any characters"
     )
     include_columns: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
@@ -175,8 +176,8 @@ class Table(TableSettings):
     table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
     target: str | None = Field(
         None,
-        description="path below `lake`; default: owner/name in lower case, with other characters than letters, digits, `_`, "
-        "`$`, `#`, `-` and blanks as `~` and two hexadecimal digits",
+        description="path below `lake`; default: owner/name in lower case, where `~` and two hexadecimal digits stand "
+        "for characters but letters, digits, `_`, `$`, `#`, `-` and blanks",
     )
     renamed_to: str | None = Field(
         None, description="OWNER.NAME in Oracle, after a RENAME; the entry, its history and its Delta table keep the first name"
@@ -221,7 +222,7 @@ class Match(TableSettings):
 
     match: str = Field(
         description="OWNER.PATTERN with `*` for any characters and `?` for one; a part between slashes is a regular "
-        "expression, e.g. `SHOP./ORDERS_(?P<year>\\d{4})/`, compared with the whole name; `!` in front excludes"
+        "expression of the whole name, e.g. `SHOP./ORDERS_(?P<year>\\d{4})/`; `!` in front excludes"
     )
     target: str | None = Field(
         None,

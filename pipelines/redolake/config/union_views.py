@@ -28,7 +28,7 @@ class UnionView(Settings):
         min_length=1, description="names of captured tables, or patterns as in `tables`: those captured tables that match"
     )
     discriminator: LakeName = Field(
-        description="the column that says which table a row is of; with the tables' key, it is the key of the view"
+        description="the column that says which table a row is of; the view's key with the tables' key"
     )
     value: str = Field(
         "{owner}.{table}",

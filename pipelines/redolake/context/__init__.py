@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
 from inspect import signature
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
-
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from redolake.config import Pipeline
 from redolake.context.spark import Spark, check_damage
@@ -37,11 +36,12 @@ from redolake.ledger.connection import url_of_connection
 from redolake.ledger.entries import LeaseKind, lease_name
 from redolake.records.captured import CapturedTables
 from redolake.records.jobs import Spec, decode_spec
-from redolake.source import ConnectParams, RetryRule, Source, connect_params, open_source
+from redolake.source import ConnectParams, Source, connect_params, open_source
 from redolake.values.table import TableId
 
 T = TypeVar("T")
 P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
 OF_RUN = frozenset({"source", "spark", "report", "opens", "execute", "by", "reason"})
@@ -55,6 +55,13 @@ log = logging.getLogger(__name__)
 
 def silent(_: str) -> None:
     """Ignore progress."""
+
+
+def check_reason(decision: str, reason: str) -> None:
+    """Raise ConfigurationError for an empty reason."""
+    if not reason.strip():
+        cure = "add --reason TEXT, or in Airflow fill in the field Reason"
+        raise ConfigurationError([Finding(decision, "needs a reason, which is stored with it", cure)])
 
 
 class Run:
@@ -88,7 +95,7 @@ class Run:
     ) -> None:
         self.configured = self.pipeline = pipeline  # in the block with the tables that its patterns have matched, too
         self.source, self.report, self.opens, self._writes = source, report, opens, writes
-        self.execute, self.by, self.reason, self.shown, self.apart = execute, by, reason, shown, apart
+        self.execute, self.by, self.reason, self.shown, self.apart = execute, by, reason.strip(), shown, apart
         self.spark = spark if isinstance(spark, Spark) else Spark(pipeline, spark, opens)
         self._owns_spark = self.spark is not spark
         self._kept: list[tuple[Source, float]] = []  # connections, and until when
@@ -106,6 +113,11 @@ class Run:
     def decided_by(self) -> str:
         """Who decides: the person that was named, else who holds this run's leases."""
         return self.by or owner()
+
+    def decision(self, of: str) -> tuple[str, str]:
+        """Return who decides and why, to be stored with what is done. Raise ConfigurationError without a reason."""
+        check_reason(of, self.reason)
+        return self.decided_by, self.reason
 
     def __enter__(self) -> Self:
         if not self._entered:
@@ -215,28 +227,31 @@ class Run:
                 self.begin_turn()  # what the ledger has recorded may be lost with its connection
                 raise
 
-        retry = self.pipeline.retry
-        return Retrying(
-            retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(retry.attempts),
-            wait=wait_exponential(multiplier=retry.initial_seconds, max=retry.max_seconds),
-            reraise=True,
-        )(attempt)
+        return self.pipeline.retry.call(attempt)
 
 
-def step(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run | Pipeline, P], T]:
+class Step(Protocol[P, R]):
+    """A step as it is called: with a pipeline it takes what a Run has by name too, which no signature can say."""
+
+    @overload
+    def __call__(self, run: Run, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, pipeline: Pipeline, /, *args: Any, **kwargs: Any) -> R: ...
+
+
+def step(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
     """Let a step be called with a Run, in which it takes part, or with a pipeline and what a Run has: then it has one of its
     own."""
     of_run = OF_RUN - signature(function).parameters.keys()
 
     @wraps(function)
-    def call(given: Run | Pipeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(given: Run | Pipeline, /, *args: Any, **kwargs: Any) -> T:
         own: dict[str, Any] = {} if isinstance(given, Run) else {name: kwargs.pop(name) for name in of_run & kwargs.keys()}
         with given if isinstance(given, Run) else Run(given, **own) as run:
             run.look_again()
             return function(run, *args, **kwargs)
 
-    return call
+    return cast("Step[P, T]", call)
 
 
 def now() -> datetime:
@@ -348,12 +363,11 @@ def ledger_url(pipeline: Pipeline) -> str:
 
 def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
     """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
-    retry = RetryRule(pipeline.retry.initial_seconds, pipeline.retry.max_seconds, pipeline.retry.attempts)
     return open_source(
         params or pipeline_params(pipeline),
         container=container,
         call_timeout_seconds=pipeline.source.call_timeout_seconds,
-        retry=retry,
+        retry=pipeline.retry,
     )
 
 
@@ -361,7 +375,8 @@ def pipeline_params(pipeline: Pipeline) -> ConnectParams:
     """Return the pipeline's connection of the environment. Raises ConfigurationError where it has none."""
     if pipeline.source.connection is None:
         raise no_connection(pipeline, "is not set, and this needs the database")
-    return connect_params(pipeline.source.connection, os.environ)
+    params, primary = connect_params(pipeline.source.connection, os.environ), pipeline.source.primary
+    return params if primary is None else replace(params, primary=connect_params(primary, os.environ))
 
 
 def no_connection(pipeline: Pipeline, what: str) -> ConfigurationError:

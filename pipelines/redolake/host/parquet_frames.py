@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -27,15 +26,6 @@ PART_BYTES = 64 * 2**20  # of a task, before Parquet's compression
 AT_ONCE = 8  # an object store answers late
 BATCH_ROWS = 4000
 PARTS = "path string, first int, last int"
-
-
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """What the driver knows of an encrypted file: its columns, the sizes of its row groups, and its keys by their ids."""
-
-    schema: pa.Schema
-    groups: tuple[int, ...]
-    keys: Mapping[str, bytes]
 
 
 def read_parquet(
@@ -56,15 +46,16 @@ def read_parquet(
 
 def read_encrypted(spark: SparkSession, files: Sequence[str], schema: StructType | None) -> DataFrame:
     with ThreadPoolExecutor(AT_ONCE, "footer") as threads:
-        footers = dict(zip(files, threads.map(read_footer, files), strict=True))
-    of_rows = from_arrow_schema(footers[files[0]].schema, prefer_timestamp_ntz=True) if schema is None else schema
-    parts = list(parts_of({path: footer.groups for path, footer in footers.items()}))
-    keys = {key_id: key for footer in footers.values() for key_id, key in footer.keys.items()}
+        schemas, groups, keys_of = zip(*threads.map(read_footer, files), strict=True)
+    of_rows = from_arrow_schema(schemas[0], prefer_timestamp_ntz=True) if schema is None else schema
+    parts = list(parts_of(dict(zip(files, groups, strict=True))))
+    keys = {key_id: key for keys in keys_of for key_id, key in keys.items()}
     listed = spark.createDataFrame(parts, PARTS).repartition(max(1, len(parts)))
     return listed.mapInArrow(rows_reader(keys, to_arrow_schema(of_rows)), of_rows)
 
 
-def read_footer(path: str) -> Footer:
+def read_footer(path: str) -> tuple[pa.Schema, tuple[int, ...], Mapping[str, bytes]]:
+    """Return of an encrypted file its columns, the sizes of its row groups, and its keys by their ids."""
     keys = dict[str, bytes]()
 
     def find(key_id: str) -> bytes:
@@ -76,7 +67,7 @@ def read_footer(path: str) -> Footer:
         parquet = pq.ParquetFile(file, decryption_properties=decryption_properties(find))
         metadata = parquet.metadata
         groups = tuple(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-        return Footer(parquet.schema_arrow, groups, keys)
+        return parquet.schema_arrow, groups, keys
 
 
 def parts_of(groups: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, int, int]]:
@@ -114,7 +105,7 @@ def rows_of(path: str, groups: range, keys: Mapping[str, bytes], schema: pa.Sche
 
 def key_of(path: str) -> tuple[str, bytes]:
     """Return the id and the key of an encrypted file."""
-    ((key_id, key),) = read_footer(path).keys.items()
+    ((key_id, key),) = read_footer(path)[2].items()
     return key_id, key
 
 

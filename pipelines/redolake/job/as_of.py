@@ -4,7 +4,6 @@ which the landed changes in between are applied."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from pyspark.errors import PySparkException
@@ -25,14 +24,6 @@ from redolake.records.batches.spec import BatchSpec
 from redolake.records.lakes import LakePlace
 from redolake.values.quarantine import Wrong, wrong_as_of, wrong_keys
 from redolake.values.table import TableId
-
-
-@dataclass(frozen=True, slots=True)
-class RowsAsOf:
-    """The rows of tables AS OF an SCN, and the keys of those that are known to be wrong, by the tables' quarantines."""
-
-    frames: Mapping[TableId, DataFrame]
-    wrong: Mapping[TableId, tuple[str, ...]]
 
 
 def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
@@ -69,7 +60,7 @@ def check_versions(versions: Sequence[VersionToRead]) -> None:
 
 def read_versions(
     spark: SparkSession, versions: Sequence[VersionToRead], spec: BatchSpec | None, scn: int, report: Report = silent
-) -> RowsAsOf:
+) -> tuple[Mapping[TableId, DataFrame], Mapping[TableId, tuple[str, ...]]]:
     """Return the tables' rows AS OF an SCN. `spec` is the batch over the copies, None without any."""
     check_versions(versions)
     for one in versions:
@@ -77,7 +68,7 @@ def read_versions(
             make_copy(spark, one, {"pipeline": spec.pipeline, "copy": True})
     if spec is not None:
         bring_on(spark, spec, report)
-    return RowsAsOf({one.table: frame_of(spark, one) for one in versions}, wrong_keys_in(spark, versions, scn))
+    return {one.table: frame_of(spark, one) for one in versions}, wrong_keys_in(spark, versions, scn)
 
 
 def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, object], *, is_whole: bool = False) -> None:

@@ -40,7 +40,9 @@ def assemble(context: ApplyContext, redo: Redo, captured: Sequence[CapturedTable
     rests = [] if redo.dropped else find_resting(spark, redo.windows, redo.parked, captured)
     carry_in = (*redo.carry_in, *(file for one in redo.parked if one not in rests for file in one.files))
     check_carried(redo, carry_in)
-    read = assemble_batch(spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn, keep)
+    read = assemble_batch(
+        spark, scns, redo.windows, carry_in, captured, redo.container, redo.dropped, redo.doubtful_scn, redo.open_in, keep
+    )
     batch = with_resting(read, rests, captured)
     return Assembly(read, batch, rests, check_accounts(redo, batch, captured))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -20,14 +18,6 @@ from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import BatchSpec, TableTask
 from redolake.values.target_options import TargetOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """`epochs` and `changes` are those that the history has more."""
-
-    epochs: int
-    changes: int
 
 
 def goes_back_to(spark: SparkSession, path: str, base_id: str) -> int | None:
@@ -51,9 +41,10 @@ def says_the_same(spark: SparkSession, path: str, target: str, base_id: str, opt
 
 def join_history(
     spark: SparkSession, spec: BatchSpec, target: str, path: str, load: str, report: Report, may_commit: MayCommit
-) -> Rebuilt:
-    """Add what was made to the history at `path`. `spec` is the last batch over the copy, `target` the live table, whose load
-    was `load` when the copy was made. Raise Terminal, with nothing written, where it does not end with the table's rows."""
+) -> tuple[int, int]:
+    """Add what was made to the history at `path`; return how many epochs and changes it has more. `spec` is the last batch over
+    the copy, `target` the live table, whose load was `load` when the copy was made. Raise Terminal, with nothing written, where
+    it does not end with the table's rows."""
     check_lake(spec.lake)
     (task,) = spec.tables
     there = task.destination
@@ -70,7 +61,7 @@ def join_history(
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, TRANSLATION, may_commit, report, origin=spec.origin)
     own = open_history(spark, path, there.app_id)
     changes = made.rows().filter(F.col("_image").isNotNull() & (F.col("_op") != "load")).count()
-    return Rebuilt(own.add(context, table, task, made), changes)
+    return own.add(context, table, task, made), changes
 
 
 def check_same(table: Target, task: TableTask, load: str, scn: int) -> None:

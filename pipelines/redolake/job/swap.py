@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -57,20 +57,12 @@ def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> No
                 writer.append(spark.createDataFrame([], copy.schema))
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """A swap that is the table's newest commit; what it replaced is the copy `kept`."""
-
-    version: int
-    kept: str
-
-
-def find_swap(target: str, app_id: str, shadow: str, scn: int) -> Swap | None:
-    """Return the swap with a copy at an SCN, if it is the newest commit of the table."""
+def find_swap(target: str, app_id: str, shadow: str, scn: int) -> tuple[str, int] | None:
+    """Return the copy that a swap at an SCN has kept, and the Delta version, if it is the newest commit of the table."""
     log = read_log(target, damage_of(app_id))
     says = {} if log is None else log.newest_metadata()
     is_it = log is not None and (says.get("swap"), says.get("scn")) == (shadow, scn)
-    return Swap(log.version, str(says.get("kept"))) if is_it and log is not None else None
+    return (str(says.get("kept")), log.version) if is_it and log is not None else None
 
 
 def swap_rows(

@@ -241,4 +241,20 @@ def _has_name(pipeline: str, name: str) -> ColumnElement[bool]:
 @t.parse_cells("a row of redolake_batches")
 def batch_entry(row: Row[Any]) -> BatchEntry:
     scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
+    if row.result is not None:
+        _check_result(row.result)
     return BatchEntry(row.name, scns, row.state, row.spec_path, row.result, row.created_at, row.changed_at)
+
+
+@t.parse_cells("redolake_batches.result")
+def _check_result(result: Json) -> None:
+    """Raise WrongCell for a result of which people cannot be shown rows, times and seconds: they are added up."""
+    seconds = result.get("seconds", {})
+    sum([*seconds.get("tables", {}).values(), *(seconds.get(name, 0) for name in ("assemble", "apply"))])
+    for account in result.get("balances", {}).values():
+        sum(account.values())
+    for changes in result.get("changes", {}).values():
+        times = [changes.get(name) for name in ("first_commit_at", "last_commit_at")]
+        [datetime.fromisoformat(at) for at in times if at is not None]
+        sum(changes.get("ddl", {}).values())
+        sum(count for name, count in changes.items() if name not in ("state", "ddl", "first_commit_at", "last_commit_at"))

@@ -73,6 +73,11 @@ class Losses(LedgerBase):
 @t.parse_cells("redolake_losses.body")
 def loss_in(body: Mapping[str, Any], since: datetime) -> Loss:
     """Return the loss in a cell."""
-    if not {"code", "what", "where", "cure"} >= set(body["error"]):
-        raise ValueError(f"an error that is none: {body['error']!r:.100}")
-    return Loss(**body, since=since)  # type: ignore[arg-type]
+    found = Loss(**body, since=since)  # type: ignore[arg-type]
+    texts = [found.error.get(name) for name in ("code", "what", "cure")]
+    if not {"code", "what", "where", "cure"} >= set(found.error) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"an error that is none: {found.error!r:.100}")
+    numbers = [found.position.get("scn"), *(log.get(name) for log in found.missing for name in ("thread", "sequence"))]
+    if not isinstance(found.missing, list) or not all(type(number) is int for number in numbers):
+        raise ValueError(f"no logs and no position: {body!r:.100}")
+    return found

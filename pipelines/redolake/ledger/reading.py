@@ -23,7 +23,7 @@ from redolake.ledger.states import WindowState
 from redolake.ledger.table_entries import table_entry
 from redolake.ledger.windows import read_end_times
 from redolake.records.batches.carry import OpenTransaction
-from redolake.records.codec import from_body
+from redolake.records.codec import check_time, from_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.shown_facts import SnapshotFact
 from redolake.values.redo import Position
@@ -166,9 +166,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         open_count=int(count),
         open_rows=int(open_rows),
         loss=None if loss is None else loss_in(loss.body, loss.since),
-        gaps=tuple(
-            from_body(DeclaredGap, row.body, row.name) for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))
-        ),
+        gaps=tuple(_gap(row) for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))),
         decisions=tuple(
             Decision(row.number, row.kind, row.body, row.who, row.at)
             for row in connection.execute(rows(t.decisions).order_by(t.decisions.c.number.desc()).limit(DECISIONS_SHOWN))
@@ -176,6 +174,13 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         facts=facts,
         dropped_at=_dropped_scns(connection, pipeline),
     )
+
+
+def _gap(row: Row[Any]) -> DeclaredGap:
+    found = from_body(DeclaredGap, row.body, row.name)
+    with t.parse_cells("redolake_gaps.body"):
+        check_time(found.at)
+    return found
 
 
 def _dropped_scns(connection: Connection, pipeline: str) -> dict[TableId, int]:
@@ -205,7 +210,8 @@ def _contents_at(
     for table in known.keys() - found.keys():
         snapshot = last_snapshot(table, snapshots.get(str(table)))
         if snapshot is not None and snapshot.scn == known[table].scn - 1 and snapshot.scn_at is not None:
-            found[table] = datetime.fromisoformat(snapshot.scn_at)
+            with t.parse_cells(f"the snapshot of {table}"):
+                found[table] = datetime.fromisoformat(check_time(snapshot.scn_at))
     return found
 
 
@@ -222,7 +228,10 @@ def _windows(connection: Connection, pipeline: str, limit: int, before: ChainPos
         older = (W.resetlogs_id == before.resetlogs_id) & (W.start_scn < before.scn)
         query = query.where(older | (W.resetlogs_id < before.resetlogs_id))
     query = query.order_by(W.resetlogs_id.desc(), W.start_scn.desc()).limit(limit)
-    return [WindowRow(*row) for row in connection.execute(query)]
+    found = [WindowRow(*row) for row in connection.execute(query)]
+    with t.parse_cells("redolake_windows.account"):
+        [sum(row.account.values()) for row in found if row.account is not None]
+    return found
 
 
 def _window_counts(connection: Connection, pipeline: str) -> dict[str, int]:

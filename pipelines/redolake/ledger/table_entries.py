@@ -134,7 +134,9 @@ def _is(pipeline: str, table: TableId) -> ColumnElement[bool]:
 @t.parse_cells("a row of redolake_tables")
 def table_entry(row: Row[Any]) -> TableEntry:
     said = row.error or {}
-    if not all(isinstance(said.get(name, ""), str) for name in ("code", "what", "cure")):
+    if not (
+        all(isinstance(said.get(n, ""), str) for n in ("code", "what", "cure")) and isinstance(said.get("where", {}), dict)
+    ):
         raise ValueError(f"an error that is none: {said!r:.100}")
     return TableEntry(
         table=TableId(row.owner, row.table_name),

@@ -152,7 +152,7 @@ class Operation:
 
     def check(self, chosen: Mapping[str, Any], *, execute: bool, reason: str) -> None:
         """Raise ConfigurationError for values that are none, and for a decision without a reason. Nothing is opened for it."""
-        from redolake.steps.shared.decisions import check_reason
+        from redolake.context import check_reason
 
         if wrong := [finding for one in self.parameters for finding in one.wrong_in(chosen[one.name])]:
             raise ConfigurationError(wrong)

@@ -35,8 +35,5 @@ def drop_transaction(run: Run, xid: Xid = None, container: Container = None) -> 
     cost = steps.look_up_transaction(run.pipeline, xid, container)
     if not run.execute:
         return Outcome(cost, cost.lines, shown=cost.start_scn)
-    made = steps.drop_transaction(
-        run.pipeline, xid, cost.con_id, reason=run.reason, by=run.by,
-        start_scn=cost.start_scn if run.shown is None else run.shown,
-    )  # fmt: skip
+    made = steps.drop_transaction(run, xid, cost.con_id, start_scn=cost.start_scn if run.shown is None else run.shown)
     return Outcome(made, (f"Transaction {xid} is dropped; the next batch leaves out its rows.",))

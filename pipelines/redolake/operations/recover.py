@@ -55,21 +55,19 @@ def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Rest
 
     check_choice(choice, restored, scn)
     if choice is None:
-        inspect = steps.recheck_redo_loss if restored else steps.inspect_redo_loss
-        found = inspect(run.pipeline, run.source)
+        found = steps.recheck_redo_loss(run) if restored else steps.inspect_redo_loss(run)
         text = steps.recovery_text(found, in_form) if run.apart else steps.recovery_text(found)
         return Outcome(found, tuple(text.splitlines()), Verdict.STOPPED if found.lost else Verdict.DONE, is_all=True)
     if not run.execute:
-        found = steps.inspect_redo_loss(run.pipeline, run.source)
+        found = steps.inspect_redo_loss(run)
         cost = steps.cost_of(found, choice)
         given = (("SCN", scn), ("tables", ", ".join(tables)))
         return Outcome(found, (*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)), shown=cost)
-    how = {"scn": scn, "reason": run.reason, "by": run.by, "approved": run.shown, "tables": tables}
     if run.apart:
-        gap = steps.declare_gap(run.pipeline, choice, run.source, **how)
+        gap = steps.declare_gap(run, choice, scn=scn, approved=run.shown, tables=tables)
         again = (list(tables) or steps.capturable_tables(run.pipeline)) if choice == "snapshot" else None
         return Outcome(gap, tuple(declared_lines(gap)), rest=again)
-    made = steps.recover_redo_loss(run.pipeline, choice, source=run.source, report=run.report, **how)
+    made = steps.recover_redo_loss(run, choice, scn=scn, approved=run.shown, tables=tables)
     read = (f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}{beside(t.at)}" for t in made.snapshots)
     return Outcome({**asdict(made.gap), "snapshots": made.snapshots}, plain_lines((*declared_lines(made.gap), *read)))
 

@@ -32,14 +32,10 @@ def remine(run: Run, window: Window, replace: Replace = False, discard: Discard 
     if replace and discard:
         raise ConfigurationError([Finding(f"remine {window}", "replace and discard exclude each other", "choose one")])
     if discard:
-        names = steps.discard_windows(
-            run.pipeline, window, execute=run.execute, shown=run.shown, reason=run.reason, by=run.by
-        )  # fmt: skip
+        names = steps.discard_windows(run, window, shown=run.shown)
         what = "the next run mines it again" if run.execute else "would be forgotten"
         return Outcome({"discarded": names}, tuple(f"{name}: {what}" for name in names), shown=list(names))
-    found = steps.remine_window(
-        steps.Run(run.pipeline, run.source, report=run.report), window, in_place=replace and run.execute
-    )
+    found = steps.remine_window(run, window, in_place=replace and run.execute)
     if not found.equal:
         text = f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
         return Outcome(found, (text,), Verdict.DIFFERS, is_all=True)

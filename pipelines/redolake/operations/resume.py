@@ -50,12 +50,7 @@ def resume(run: Run, tables: Tables, ddl: Ddl = None, new_history: NewHistory = 
         return Outcome(found, lines, shown={one.table: one.address for one in found})
     if ddl:
         shown = run.shown or {}
-        resumed = tuple(
-            steps.approve_ddl(
-                run.pipeline, table, ddl, reason=run.reason, by=run.by, address=shown.get(table)
-            ).table
-            for table in tables
-        )  # fmt: skip
+        resumed = tuple(steps.approve_ddl(run, table, ddl, address=shown.get(table)).table for table in tables)
     else:
-        resumed = steps.resume_tables(run.pipeline, tables, by=run.by, reason=run.reason, new_history=new_history)
+        resumed = steps.resume_tables(run, tables, new_history=new_history)
     return Outcome({"resumed": resumed}, tuple(f"{table}: continues with the next run" for table in resumed))

@@ -22,8 +22,8 @@ def prune(run: Run) -> Outcome:
     """
     from redolake import steps
 
-    found = steps.prune_pipeline(run)
-    return Outcome(found, plain_lines(steps.describe_pruned(found)), is_all=not found.kinds)
+    found = steps.prune_pipeline(run, shown=run.shown)
+    return Outcome(found, plain_lines(steps.describe_pruned(found)), shown=found.shown, is_all=not found.kinds)
 
 
 def record(pipeline: Pipeline, batch: str) -> Outcome:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from redolake.context import Run
+from redolake.errors import one_line
 from redolake.ledger import TableEntry
 from redolake.reconcile.ledger import drops
 from redolake.reconcile.newest_batches import BACK, end_of, is_in_chain, start_of
@@ -65,6 +66,19 @@ def crosses_resetlogs(gap: DeclaredGap) -> bool:
 
 
 # --- What has become of a drop ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransactionReport(OpenTransaction):
+    """An open transaction; the list's `age_seconds` end with the newest redo that the last batch has read, by the database's
+    clock, the page's now."""
+
+    age_seconds: float | None
+
+    def __str__(self) -> str:
+        begun = f"open since SCN {self.start_scn} ({self.first_at}), {self.rows} rows"
+        who = f"user {self.username or 'unknown'}, redo thread {self.thread}"
+        return one_line(f"{self.xid} of container {self.con_id}: {begun}, {who}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ def reconcile_batches(context: Run) -> None:
     if newest is None:
         names, known = context.landing.files.names(layout.BATCHES), context.ledger.applied_names()
     else:
-        names, known = list(newest.names), context.ledger.applied_of(newest.names)
+        names, known = list(newest[1]), context.ledger.applied_of(newest[1])
     groups = results_in_groups(context, oldest_first(name for name in names if name not in known))
     if (first := next(groups, None)) is not None:
         void = find_superseded(context)
@@ -273,7 +273,7 @@ def results_in_groups(context: Run, names: Sequence[str]) -> Iterator[list[tuple
 def last_batch(context: Run, until: ChainPosition | None = None) -> BatchResult | None:
     """Return the newest batch of the chain, or the newest that does not end after `until`. Catch-ups are not of the chain."""
     newest = newest_batches(context)
-    found = newest_of(context, () if newest is None else newest.names, until)
+    found = newest_of(context, () if newest is None else newest[1], until)
     return found or newest_of(context, context.landing.files.names(layout.BATCHES), until)
 
 

@@ -264,7 +264,7 @@ def row_filter(found: Resolving) -> RowFilter | None:
 
 def needs_of(found: Resolving, whose: str, text: str, place: tuple[str, ...]) -> tuple[int, ...] | None:
     """Return the ids of the columns that an expression is made of; None, and a problem, if the table lacks one."""
-    names = dict.fromkeys(use.name for use in uses(text))
+    names = dict.fromkeys(name for name, _, _ in uses(text))
     absent = [name for name in names if name not in found.ids]
     if absent:
         left_out = [name for name in absent if found.version.ignores(name)]

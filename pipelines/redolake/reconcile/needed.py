@@ -127,7 +127,7 @@ def replay(context: Run) -> Iterator[Need]:
     horizon = context.pipeline.keep.replay
     if horizon is not None:
         what = f"`keep.replay` promises the windows of the last {text_of(horizon)}"
-        yield Need(end_of_older(context, horizon), what, "choose a shorter `keep.replay`")
+        yield Need(end_of_older(context, now() - horizon), what, "choose a shorter `keep.replay`")
 
 
 def whole_copies(context: Run) -> Iterator[Need]:
@@ -157,12 +157,12 @@ def find_needs(context: Run) -> list[Need]:
     return sorted((need for promise in PROMISES for need in promise(context)), key=lambda need: need.position)
 
 
-def end_of_older(context: Run, age: timedelta) -> ChainPosition:
-    """Return the end of the newest window that landed longer ago; BEFORE_ALL if there is none.
+def end_of_older(context: Run, limit: datetime) -> ChainPosition:
+    """Return the end of the newest window that landed by then; BEFORE_ALL if there is none.
 
     Windows land in the order of the chain, so few are asked for. One that was mined again since, or copied with the
     landing, counts as younger: it stays longer."""
-    names, limit = context.landing.windows.names(), now() - age
+    names = context.landing.windows.names()
     low, high = 0, len(names)
     while low < high:
         middle = (low + high) // 2

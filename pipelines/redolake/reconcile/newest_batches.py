@@ -6,7 +6,6 @@ The ledger may be an older copy: its batches are where the search begins, and th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from redolake.context import Run
@@ -17,25 +16,18 @@ from redolake.values.scn import ChainPosition
 BACK = 3  # begin at the third newest batch that the ledger knows: a job that lost its lease may have ended late
 
 
-@dataclass(frozen=True, slots=True)
-class NewestBatches:
-    """`names` are all batches that end at `floor` or later, with a manifest or without."""
-
-    floor: ChainPosition
-    names: tuple[str, ...]
+# By landing, each of which one step has: a position, and all batches that end there or later, with a manifest or without.
+_found: WeakKeyDictionary[ContinuedBatches, tuple[ChainPosition, tuple[str, ...]]] = WeakKeyDictionary()
 
 
-_found: WeakKeyDictionary[ContinuedBatches, NewestBatches] = WeakKeyDictionary()  # by landing, each of which one step has
-
-
-def newest_batches(context: Run) -> NewestBatches | None:
-    """Return the newest batches; None where only the folder of all batches can say which they are."""
+def newest_batches(context: Run) -> tuple[ChainPosition, tuple[str, ...]] | None:
+    """Return a position and the batches that end there or later; None where only the folder of all batches can say them."""
     continued = context.landing.continued
     if continued not in _found and continued.are_complete:
         known = context.ledger.recent_batches()
         for start in newest_first(name for name in known if is_in_chain(name))[:BACK][-1:]:
             if has_manifest(context, start):
-                _found[continued] = NewestBatches(end_of(start), tuple(follow(context, known, end_of(start))))
+                _found[continued] = end_of(start), tuple(follow(context, known, end_of(start)))
     return _found.get(continued)
 
 
@@ -59,7 +51,7 @@ def has_manifest(context: Run, batch: str) -> bool:
 def names_from(context: Run, position: ChainPosition) -> list[str]:
     """Return the batches that end at a position or later, with a manifest or without."""
     newest = newest_batches(context)
-    names = newest.names if newest is not None and newest.floor <= position else context.landing.files.names(layout.BATCHES)
+    names = newest[1] if newest is not None and newest[0] <= position else context.landing.files.names(layout.BATCHES)
     return [name for name in names if end_of(name) >= position]
 
 

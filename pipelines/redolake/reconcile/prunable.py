@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from redolake.context import Run, now
+from redolake.context import Run
 from redolake.land import layout
 from redolake.land.files import Files, ListedFile
 from redolake.ledger import TableEntry
@@ -127,11 +127,10 @@ def passed_splits(context: Run) -> Iterator[str]:
 # --- Snapshots, backfills, shadows --------------------------------------------------------------------------------------
 
 
-def loaded_snapshots(context: Run, age: timedelta) -> Iterator[str]:
+def loaded_snapshots(context: Run, limit: datetime) -> Iterator[str]:
     """Yield the rows of snapshots that are loaded, and all of those that newer ones have replaced. The beginning of the table's
     contents stays: its description, and the SCN from which redo is needed."""
-    files, limit = context.landing.files, now() - age
-    current = current_folders(context)
+    files, current = context.landing.files, current_folders(context)
     for folder, found in by_folder(files.list_files(layout.SNAPSHOTS), 3).items():
         if not is_old(found, limit):
             continue
@@ -158,9 +157,9 @@ def current_folders(context: Run) -> dict[str, TableEntry]:
     return {layout.snapshot_folder(entry.table, entry.snapshot_scn or 0): entry for entry in found}
 
 
-def old_proofs(context: Run, age: timedelta) -> Iterator[str]:
-    """Yield results of comparisons that are older than `age`, up to the newest one of all rows of each table."""
-    files, limit = context.landing.files, now() - age
+def old_proofs(context: Run, limit: datetime) -> Iterator[str]:
+    """Yield results of comparisons from before `limit`, up to the newest one of all rows of each table."""
+    files = context.landing.files
     for folder in files.names(layout.PROOFS):
         place = f"{layout.PROOFS}/{folder}"
         there = files.names(place)
@@ -179,26 +178,25 @@ def newest_whole(context: Run, place: str, proofs: Sequence[str]) -> str | None:
     return None
 
 
-def old_backfills(context: Run, age: timedelta) -> Iterator[str]:
+def old_backfills(context: Run, limit: datetime) -> Iterator[str]:
     found = by_folder(context.landing.files.list_files(layout.BACKFILLS), 2)
-    yield from (folder for folder, files in found.items() if is_old(files, now() - age))
+    yield from (folder for folder, files in found.items() if is_old(files, limit))
 
 
-def old_shadows(lake: Files, age: timedelta) -> Iterator[str]:
-    """Yield the folders of shadow tables, below the lake, in which nothing was written since."""
+def old_shadows(lake: Files, limit: datetime) -> Iterator[str]:
+    """Yield the folders of shadow tables, below the lake, in which nothing was written since `limit`."""
     for name in lake.names(layout.SHADOWS):
-        if SHADOW.fullmatch(name) and is_old(lake.list_files(f"{layout.SHADOWS}/{name}"), now() - age):
+        if SHADOW.fullmatch(name) and is_old(lake.list_files(f"{layout.SHADOWS}/{name}"), limit):
             yield f"{layout.SHADOWS}/{name}"
 
 
 # --- What killed attempts have left -------------------------------------------------------------------------------------
 
 
-def left_files(context: Run, age: timedelta) -> Iterator[str]:
-    """Yield files that no manifest names, and that nobody has written for a while. Nothing runs that writes tables meanwhile.
+def left_files(context: Run, limit: datetime) -> Iterator[str]:
+    """Yield files that no manifest names, and that nobody has written since `limit`. Nothing runs that writes tables meanwhile.
 
     Files of a window that has not landed yet stay: its other slices may still be mined."""
-    limit = now() - age
     yield from left_by_windows(context, limit)
     yield from left_by_batches(context, limit)
     yield from left_by_snapshots(context, limit)

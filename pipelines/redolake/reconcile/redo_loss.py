@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from redolake.context import Run
 from redolake.errors import RedolakeError
@@ -15,21 +15,6 @@ from redolake.window import MissingLog
 
 Step = Literal["plan", "mine"]
 LogId = tuple[int, int, int]  # incarnation, thread, sequence
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorReport:
-    """An error as JSON shows it."""
-
-    code: str
-    what: str
-    where: Mapping[str, object]
-    cure: str
-
-    @classmethod
-    def of(cls, error: Mapping[str, Any]) -> ErrorReport:
-        """Read it from `RedolakeError.as_dict`."""
-        return cls(error["code"], error["what"], error["where"], error["cure"])
 
 
 @dataclass(frozen=True, slots=True)

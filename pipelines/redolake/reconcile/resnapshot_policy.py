@@ -21,7 +21,7 @@ from redolake.values.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a held table is not read again now. One that is not `passing` needs a person."""
+    """Why a table, or a chunk of it, is not read now. One that is not `passing` needs a person."""
 
     what: str
     passing: bool

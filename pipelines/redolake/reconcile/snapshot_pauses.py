@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from redolake.context import Run
+from redolake.reconcile.resnapshot_policy import Obstacle
 from redolake.values.table import TableId
 
 
-@dataclass(frozen=True, slots=True)
-class PausedNow:
-    """Why no further chunk begins. The hours come by themselves; a person's pause does not end so."""
-
-    what: str
-    cure: str
-    by_person: bool
-
-
-def pause_now(context: Run, table: TableId, at: datetime) -> PausedNow | None:
-    """Return why no chunk of the table may begin at that time, or None."""
+def pause_now(context: Run, table: TableId, at: datetime) -> Obstacle | None:
+    """Return why no chunk of the table may begin at that time, or None. The hours come by themselves; a person's pause does not
+    end so."""
     pause, settings = context.landing.chunks.pause_of(table), context.pipeline.snapshot_settings(table)
     if pause is not None:
         what = f"{pause.by} has paused the table's snapshot at {pause.at}"
-        return PausedNow(what, f"run `redolake snapshot {table.in_command} --resume`", True)
+        return Obstacle(what, False, f"run `redolake snapshot {table.in_command} --resume`")
     if settings.begins_at(at.hour):
         return None
-    return PausedNow(f"chunks are read in the hours {settings.hours_utc} UTC", "run it again within these hours", False)
+    return Obstacle(f"chunks are read in the hours {settings.hours_utc} UTC", True, "run it again within these hours")
 
 
 def may_go_on(context: Run, tables: Iterable[TableId], at: datetime) -> bool:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from redolake.config import Pipeline
 from redolake.config.tables import default_path
 from redolake.ledger.entries import TableEntry
 from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.batches.manifest import HistoryFact
-from redolake.records.codec import from_body
+from redolake.records.codec import from_body, parts_of
 from redolake.records.shown_facts import DropsFact, ProofFact, QuarantineFact, SnapshotFact
 from redolake.values.amounts import duration, size
 from redolake.values.table import TableId
@@ -315,15 +315,13 @@ def values_nulled(reading: LedgerReading, entry: TableEntry) -> int:
 def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
     """Return the comparisons of a table, newest first."""
     fact = one(reading, "proofs", table)
-    if fact is None:
-        return ()
-    return tuple(
-        Proof(
-            datetime.fromisoformat(body["at"]),
-            from_body(ProofFact, {name: value for name, value in body.items() if name != "at"}, f"a proof of {table}"),
-        )
-        for body in fact.body["proofs"]
-    )
+    return () if fact is None else proofs_in(fact.body, table)
+
+
+def proofs_in(body: Mapping[str, Any], table: str) -> tuple[Proof, ...]:
+    """Return the comparisons in a fact of the ledger, newest first."""
+    found = (from_body(ProofFact, each, f"a proof of {table}") for each in parts_of(body, "proofs"))
+    return tuple(Proof(datetime.fromisoformat(one.at), one) for one in found if one.at is not None)
 
 
 def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
@@ -336,9 +334,14 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
+    rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
+    left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
+    share = "" if found.share is None else f" ({found.share:.0%})".replace("%", " %")
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
-        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)},"
-        left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{left}"
+        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"
+        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{rate}{left}"
+    if found.rows is not None:
+        of = "" if found.expected is None else f" of some {found.expected:,}{share}"
+        return f"{found.rows:,}{of} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{rate}{left}"
     return f"being read AS OF SCN {found.scn:,} for {for_seconds}" if found.state == "reading" else "waits to be read"

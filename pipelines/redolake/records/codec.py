@@ -19,9 +19,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from redolake.errors import FormatTooNew, LandingDamaged, LedgerDamaged, rebuild_cure
@@ -35,6 +35,16 @@ MOST_VALUES = 4_000_000  # of a file: an empty object takes two bytes there, and
 GZIP_ONLY = 31  # of zlib: a stream with the head of gzip
 COMPRESSED_FROM = 32 << 10  # bytes; smaller files can be read with any editor
 GZIP = b"\x1f\x8b"
+
+
+def check_time(text: str) -> str:
+    """Return the ISO text of a time. Raises ValueError for what is none, or has no zone."""
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time without its zone")
+    return text
+
+
+Time = Annotated[str, AfterValidator(check_time)]  # ISO, with a zone: checked where a record is read
 
 
 def noun_of(kind: type[Any]) -> str:
@@ -90,12 +100,19 @@ def decode_one_of(kinds: Sequence[type[Any]], text: bytes | str, file: str) -> A
 
 
 class LedgerBody(dict[str, Any]):
-    """A JSON object of the ledger; `place` is the table and the column of its cell. `asdict` of a record that has one makes
-    another from its items alone."""
+    """A JSON object of the ledger, or one in it; `place` is the table and the column of its cell. `asdict` of a record
+    that has one makes another from its items alone."""
 
     def __init__(self, body: Mapping[str, Any] | Iterable[tuple[str, Any]], place: str = "") -> None:
         super().__init__(body)
         self.place = place
+
+
+def parts_of(body: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the JSON objects in a list of a cell, for `from_body`: what is none there is refused as an empty one."""
+    found, place = body.get(name), body.place if isinstance(body, LedgerBody) else ""
+    listed = found if isinstance(found, list) else [found]
+    return [LedgerBody(part if isinstance(part, dict) else {}, place) for part in listed]
 
 
 def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:

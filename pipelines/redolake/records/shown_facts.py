@@ -6,8 +6,11 @@ Times are ISO texts in UTC by this host's clock. Nothing decides by these record
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
+from pydantic import Field
+
+from redolake.records.codec import Time
 from redolake.records.proofs import ProvedHistory
 
 LogKind = Literal["read", "unread", "online", "due", "missing"]
@@ -17,7 +20,7 @@ LogKind = Literal["read", "unread", "online", "due", "missing"]
 class SourceFact:
     """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included."""
 
-    ahead_seconds: float
+    ahead_seconds: Annotated[float, Field(gt=-1e9, lt=1e9)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class FailureFact:
     code: str
     what: str
     cure: str
-    since: str
+    since: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class PlanFact:
 
     outcome: str
     reason: str
-    since: str
+    since: Time
     thread: int | None = None
     sequence: int | None = None
 
@@ -47,7 +50,7 @@ class SettingsFact:
 
     hash: str
     host: str
-    at: str
+    at: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class LogFact:
     sequence: int
     first_scn: int
     next_scn: int | None
-    begins_at: str | None
+    begins_at: Time | None
     bytes: int
     kind: LogKind
 
@@ -70,7 +73,7 @@ class ThreadFact:
     instance: str | None
     logs: tuple[LogFact, ...]
     older_logs: int = 0
-    older_from: str | None = None
+    older_from: Time | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class StreamFact:
     scn: int | None
     sequence: int | None
     offset: int | None
-    written_at: str | None
+    written_at: Time | None
     closed_at: int | None = None
     holds_back: bool = False
 
@@ -103,7 +106,7 @@ class StreamsFact:
     """The streams as they were received last. `unproved_since`: the SCN since which the database was not asked."""
 
     streams: tuple[StreamFact, ...]
-    at: str
+    at: Time
     unproved_since: int | None = None
 
     FORMAT: ClassVar[int] = 2
@@ -145,9 +148,10 @@ class ChoicesFact:
 
 @dataclass(frozen=True, slots=True)
 class ProofFact:
-    """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared."""
+    """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared.
+    The ledger notes `at` which time it recorded it."""
 
-    FORMAT: ClassVar[int] = 5
+    FORMAT: ClassVar[int] = 6
 
     scn: int | None
     delta_version: int | None
@@ -160,6 +164,7 @@ class ProofFact:
     quarantined_keys: int = 0  # whose rows were not compared
     nulled: int = 0  # values that are NULL by rule
     history: ProvedHistory | None = None
+    at: Time | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -191,11 +196,12 @@ class DropsFact:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
-    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. For a large
-    table, all processes together have read `chunks_read` of its `chunks` and `bytes_read` of its `bytes` in Oracle;
-    `seconds_left` is what the process that read the last chunk expects. `nulled` values are NULL by rule."""
+    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. While it is
+    read in one piece, `rows` of those `expected` are there. For a large table, all processes together have read `chunks_read`
+    of its `chunks` and `bytes_read` of its `bytes` in Oracle; `seconds_left` and `rows_per_second` are what the process that
+    said so last expects and reads. `nulled` values are NULL by rule."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
@@ -208,3 +214,11 @@ class SnapshotFact:
     bytes: int | None = None
     bytes_read: int | None = None
     seconds_left: float | None = None
+    expected: int | None = None
+    rows_per_second: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Return how much of the table is read, 0 to 1; None where that is not known."""
+        done, total = (self.rows, self.expected) if self.chunks is None else (self.bytes_read, self.bytes)
+        return None if self.state != "reading" or done is None or not total else done / total

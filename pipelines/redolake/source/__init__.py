@@ -32,13 +32,13 @@ from redolake.source.handover import (
 )
 from redolake.source.log_headers import read_log_headers
 from redolake.source.number_range import number_findings, number_rules
-from redolake.source.oracle import RetryRule, Source, open_source
+from redolake.source.oracle import Source, open_source
 from redolake.source.policies import require_unfiltered
 from redolake.source.preflight import ProbeResult, preflight_findings, preflight_notes
 from redolake.source.probe import probe
 from redolake.source.rds import rds_findings
 from redolake.source.reread import Wanted, read_again
-from redolake.source.scn_clock import ScnAtTime, read_scn_at
+from redolake.source.scn_clock import read_scn_at
 from redolake.source.snapshot import NO_ITEMS, WHOLE, Part, counted_rows, read_snapshot
 from redolake.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from redolake.source.table_list import ListedTable, list_tables
@@ -55,8 +55,6 @@ __all__ = [
     "ListedTable",
     "Part",
     "ProbeResult",
-    "RetryRule",
-    "ScnAtTime",
     "Source",
     "TableSize",
     "Wanted",

@@ -49,6 +49,7 @@ class ConnectParams:
     lib_dir: str | None = None
     pdb_dsn: str | None = field(default=None, repr=False)
     pdb_only: bool = False
+    primary: ConnectParams | None = None  # of a standby, where the pipeline names one
 
 
 @dataclass(frozen=True, slots=True)

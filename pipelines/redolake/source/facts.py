@@ -21,7 +21,6 @@ from redolake.values.redo import (
     Incarnation,
     LogCopy,
     LogFile,
-    LogTrace,
     PdbIncarnation,
     RedoDictionary,
     RedoFacts,
@@ -29,7 +28,8 @@ from redolake.values.redo import (
 )
 from redolake.values.scn import Scn, known_end
 
-ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})  # databases whose redo is the primary's
+PRIMARY = "PRIMARY"
+ROLES = frozenset({PRIMARY, "PHYSICAL STANDBY"})  # databases whose redo is the primary's
 
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
 ALL_LOGS = -1
@@ -118,7 +118,7 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
         online=online,
         incarnations=incarnations,
         history=_traces(_with_range(history), lines),
-        is_standby=head.database_role != "PRIMARY",
+        is_standby=head.database_role != PRIMARY,
     )
 
 
@@ -179,7 +179,7 @@ def _incarnation(row: Any) -> Incarnation:
     return Incarnation(int(row.resetlogs_id), Scn(int(row.resetlogs_scn)), row.status, Scn(int(row.prior_resetlogs_scn or 0)))
 
 
-def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
+def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogFile, ...]:
     """Add the RESETLOGS_ID that V$LOG_HISTORY lacks; RESETLOGS_TIME separates incarnations that began at one SCN."""
     by_scn = {int(i.resetlogs_scn): int(i.resetlogs_id) for i in incarnations}
     by_time = {(int(i.resetlogs_scn), i.resetlogs_at): int(i.resetlogs_id) for i in incarnations}
@@ -189,7 +189,7 @@ def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
         return by_time.get((scn, row.resetlogs_at), by_scn.get(scn, 0))
 
     return tuple(
-        LogTrace(int(row.thread), int(row.sequence_no), resetlogs_id(row), Scn(int(row.first_scn)), _end(row.next_scn))
+        LogFile(int(row.thread), int(row.sequence_no), resetlogs_id(row), Scn(int(row.first_scn)), _end(row.next_scn))
         for row in rows
     )
 

@@ -9,7 +9,6 @@ from redolake.errors import LogMinerFailed, RedolakeError, Terminal
 from redolake.source.connection import shown_dsn
 from redolake.source.grants import missing_grants
 from redolake.values.ora_codes import (
-    DRIVER_ROWS,
     INTERNAL,
     MISSING_PRIVILEGE,
     ROWS,
@@ -83,7 +82,7 @@ def is_of_logminer(number: int, error: DriverError) -> bool:
 def cure_of(number: int, full_code: str, kind: type[RedolakeError]) -> str:
     if kind is LogMinerFailed:
         return LOGMINER_CURE
-    rows = (ROWS.get(number), DRIVER_ROWS.get(full_code))
+    rows = (ROWS.get(number), ROWS.get(full_code))
     known = next((row.cure for row in rows if row and row.cure), "")
     return known or (UNKNOWN_CURE if issubclass(kind, Terminal) else TRANSIENT_CURE)
 

@@ -10,10 +10,11 @@ from datetime import datetime
 from time import sleep
 from typing import Any
 
-from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
+from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.source.dictionary import read_tables_around
-from redolake.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
+from redolake.source.facts import PRIMARY, ActiveTransaction, read_active_transactions, read_current_scn
 from redolake.source.oracle import Source
+from redolake.source.standby import check_partner
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import NO_TIME_KNOWN
 from redolake.values.redo import LogFile, RedoFacts
@@ -46,19 +47,62 @@ class Handover:
 
 
 def read_handover(source: Source) -> Handover:
-    """Read an SCN, the open transactions, and the snapshot's SCN, in this order.
+    """Read an SCN, the open transactions, and the snapshot's SCN, in this order; on a standby from the primary that it names,
+    and then wait until the standby has applied the snapshot's SCN.
 
     Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
     Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
     """
     source.use_container(None)
+    here = source.query("database")[0]
+    if source.names_primary:
+        found = read_from_primary(source, here)
+        if found is not None:
+            return found
+    require_primary(here.database_role)
     scn_before = read_current_scn(source)
-    require_primary(source.query("database")[0].database_role)
+    listed = read_listed(source)
+    return Handover(scn_before, listed, read_current_scn(source))
+
+
+def read_from_primary(source: Source, here: Any) -> Handover | None:
+    """Return the handover of a standby; None where a change of roles has made it the primary, which shows its transactions."""
+    is_primary = here.database_role == PRIMARY
+    try:
+        with source.primary() as primary:
+            primary.use_container(None)
+            before = primary.query("instances")
+            check_partner(here, before)
+            if is_primary:
+                return None
+            listed = read_listed(primary)
+            after = primary.query("instances")
+            check_partner(here, after)
+    except SourceUnavailable as error:
+        if not is_primary:
+            raise
+        log.warning("this is the primary now, and the one that `primary` names is not reached: %s", error.what)
+        return None
+    # An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
+    first, last = min(int(row.current_scn) for row in before), max(int(row.current_scn) for row in after)
+    source.reach(last)
+    now = source.query("database")[0]
+    if (now.database_role, int(now.resetlogs_scn)) != (here.database_role, int(here.resetlogs_scn)):
+        raise SnapshotTooEarly(
+            f"{now.db_unique_name} became a {now.database_role} with RESETLOGS at SCN {now.resetlogs_scn} before it reached "
+            f"SCN {last}, which may be one of another branch",
+            cure="snapshot again",
+        )
+    return Handover(Scn(first), listed, Scn(last))
+
+
+def read_listed(source: Source) -> tuple[ActiveTransaction, ...]:
+    """Return the open transactions that a primary shows. Raises SourceRefused or SnapshotTooEarly unless it shows them all."""
     if source.pdb_only:
         require_local_undo(source)
     listed = wait_for_starts(source)
     require_known_starts(source.query("prepared_transactions"), listed)
-    return Handover(scn_before, listed, read_current_scn(source))
+    return listed
 
 
 def read_open_transactions(source: Source, scn: Scn) -> Scn | None:
@@ -99,10 +143,11 @@ def wait_for_starts(source: Source) -> tuple[ActiveTransaction, ...]:
 
 def require_primary(role: str) -> None:
     """Raise SourceRefused on a standby."""
-    if role != "PRIMARY":
+    if role != PRIMARY:
         raise SourceRefused(
             f"the database is a {role}, and its V$TRANSACTION does not show the transactions that are open on the primary",
-            cure="connect to the primary for snapshots; capture may stay on the standby",
+            cure="name the connection of its primary as `primary` below `source` in pipelines.yml: only open transactions and "
+            "current SCNs are asked for there",
         )
 
 
@@ -179,7 +224,8 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
 
     One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
     the one that contains `start_scn` is used. Never below the oldest log that every thread still has. A thread that was closed
-    before `start_scn` has nothing that is needed, although its last log has no end.
+    before `start_scn` has nothing that is needed, although its last log has no end. On a standby the log that contains it may
+    not have arrived: it follows the last one that ends before.
     """
     current = facts.current_incarnation.resetlogs_id
     starts, floors = [], []
@@ -187,9 +233,12 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     for thread in sorted(threads - threads_closed_before(start_scn, facts) or threads):
         logs = _available(thread, current, facts)
         at = next((n for n, log in enumerate(logs) if _contains(log, start_scn)), None)
-        if at is None:
-            continue
         oldest = at
+        if at is None and facts.is_standby:
+            at = sum(log.next_scn is not None and log.next_scn <= start_scn for log in logs)
+            oldest = at - 1
+        if at is None or oldest is None or oldest < 0:
+            continue
         while oldest and logs[oldest - 1].next_scn == logs[oldest].first_scn:
             oldest -= 1
         starts.append(logs[max(at - 1, oldest)].first_scn)
@@ -199,7 +248,9 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
 
 
 def threads_closed_before(scn: Scn, facts: RedoFacts) -> set[int]:
-    """Return the redo threads that are closed, and whose redo ends before an SCN."""
+    """Return the redo threads that are closed, and whose redo ends before an SCN. A standby does not show which are."""
+    if facts.is_standby:
+        return set()
     closed = (thread for thread in facts.threads if not thread.is_open and thread.checkpoint_scn is not None)
     return {thread.number for thread in closed if thread.checkpoint_scn is not None and thread.checkpoint_scn <= scn}
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from time import sleep
 from typing import Any
 
 import oracledb
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceRefused, Transient
+from redolake.config.limits import Retry
+from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceBusy, SourceRefused
 from redolake.source.connection import ConnectParams
 from redolake.source.driver_check import check_driver
 from redolake.source.quoting import quote
@@ -22,14 +22,9 @@ from redolake.source.session import ROOT_ID, OracleSession
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class RetryRule:
-    """How often connecting is attempted, and how long the pauses are."""
-
-    initial_seconds: float = 1.0
-    max_seconds: float = 60.0
-    attempts: int = 5
+APPLIES = "READ ONLY WITH APPLY"
+REACH_PAUSE_SECONDS = 1.0
+REACH_REPORT_SECONDS = 30.0
 
 
 def open_source(
@@ -37,14 +32,14 @@ def open_source(
     *,
     container: str | None = None,
     call_timeout_seconds: float = 1800,
-    retry: RetryRule | None = None,
+    retry: Retry | None = None,
 ) -> Source:
     """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried, and
     a driver that is known to read wrong values is refused."""
     check_driver()
     if params.thick:
         _init_thick(params)
-    source = Source(params, call_timeout_seconds, retry or RetryRule())
+    source = Source(params, call_timeout_seconds, retry or Retry())
     source.use_container(container)
     return source
 
@@ -65,11 +60,12 @@ class Source:
     connection, to the PDB, and it stands for the root too.
     """
 
-    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: RetryRule) -> None:
+    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: Retry) -> None:
         self._params, self._call_timeout_seconds, self._retry = params, call_timeout_seconds, retry
         self._sessions: dict[str | None, OracleSession] = {}
         self._container: str | None = None
         self._is_pinned = False
+        self._reached = 0  # queries see this SCN
 
     def __enter__(self) -> Source:
         return self
@@ -85,6 +81,15 @@ class Source:
     def pdb_only(self) -> bool:
         """Whether redo is mined from inside the PDB: Oracle then chooses the logs of an SCN range itself."""
         return self._params.pdb_only
+
+    @property
+    def names_primary(self) -> bool:
+        return self._params.primary is not None
+
+    def primary(self) -> Source:
+        """Open a connection to the primary that the pipeline names."""
+        assert self._params.primary is not None
+        return open_source(self._params.primary, call_timeout_seconds=self._call_timeout_seconds, retry=self._retry)
 
     @property
     def _session(self) -> OracleSession:
@@ -105,14 +110,8 @@ class Source:
     def _connect(self, container: str | None) -> OracleSession:
         if container is not None:
             quote(container)  # raises before a connection is opened
-        retrying = Retrying(
-            retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(self._retry.attempts),
-            wait=wait_exponential(multiplier=self._retry.initial_seconds, max=self._retry.max_seconds),
-            reraise=True,
-        )
         started = time.monotonic()
-        session: OracleSession = retrying(
+        session = self._retry.call(
             lambda: OracleSession(self._params, container, call_timeout_seconds=self._call_timeout_seconds)
         )
         log.info(
@@ -147,17 +146,53 @@ class Source:
                 dsn=self._session.dsn,
             )
 
+    def reach(self, scn: int) -> None:
+        """Wait until queries see an SCN: before it is applied, a standby refuses it, or shows older rows. Every read AS OF an
+        SCN calls this. Raises SourceBusy after `call_timeout_seconds`."""
+        if scn <= self._reached:
+            return
+        begun, said = time.monotonic(), 0.0
+        while True:
+            row = self._session.query("applied")[0]
+            current, passed = int(row.current_scn or 0), time.monotonic() - begun
+            if current >= scn or row.database_role == "PRIMARY":  # the primary refuses an SCN that it has not assigned
+                self._reached = current
+                return
+            where = f"the standby has applied redo up to SCN {current}, and SCN {scn} is to be read"
+            stopped = "" if row.open_mode == APPLIES else f"; redo apply is not running: it is {row.open_mode}"
+            if passed >= self._call_timeout_seconds:
+                raise SourceBusy(
+                    f"{where}{stopped}",
+                    cure="see its lags in V$DATAGUARD_STATS. Where apply is stopped, start it there: ALTER DATABASE RECOVER "
+                    "MANAGED STANDBY DATABASE DISCONNECT. Without real-time apply, let the primary switch logs: ALTER SYSTEM "
+                    "ARCHIVE LOG CURRENT, or ARCHIVE_LAG_TARGET",
+                    scn=scn,
+                    waited_seconds=round(passed),
+                )
+            if passed >= said:
+                log.info("waiting up to %.0f s: %s%s", self._call_timeout_seconds - passed, where, stopped)
+                said = passed + REACH_REPORT_SECONDS
+            sleep(REACH_PAUSE_SECONDS)
+
+    def _reach(self, binds: Mapping[str, object]) -> None:
+        scn = binds.get("scn")
+        if isinstance(scn, int):
+            self.reach(scn)
+
     def query(self, name: str, /, **binds: object) -> list[Any]:
         """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
+        self._reach(binds)
         return self._session.query(name, **binds)
 
     def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
         """Return all rows of a statement built from the dictionary, as `query` does."""
+        self._reach(binds)
         return self._session.query_text(sql, binds, name)
 
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str, decimals: bool = True) -> Iterator[Any]:
         """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact; see
         `OracleSession.arrow`."""
+        self._reach(binds)
         return self._session.arrow(sql, binds, rows, name=name, decimals=decimals)
 
     def call(self, name: str, /, **binds: object) -> None:

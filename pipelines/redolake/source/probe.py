@@ -27,6 +27,7 @@ from redolake.source.policies import policy_findings
 from redolake.source.preflight import READABLE, OpenedLog, ProbeResult
 from redolake.source.quoting import quote
 from redolake.source.rds import read_rds
+from redolake.source.standby import standby_findings
 from redolake.source.stored_objects import read_stored_objects
 from redolake.source.table_list import special_tables
 from redolake.values.ora_codes import ALTERED_SINCE, NO_SESSION
@@ -98,7 +99,8 @@ def probe(
     if database is not None and (container in open_names if is_cdb else container is None):
         result = probe_tables(attempt, source, result, tuple(tables), report, renamed)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
-    return replace(result, refused=tuple(attempt.refused), newest_logs=newest_logs)
+    of_standby = () if redo is None else tuple(standby_findings(source))
+    return replace(result, refused=(*attempt.refused, *of_standby), newest_logs=newest_logs)
 
 
 def probe_tables(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,12 +16,14 @@ from redolake.values.redo import Position, RedoFacts
 
 @dataclass(frozen=True, slots=True)
 class RecoveryArea:
-    """A row of V$RECOVERY_FILE_DEST. Oracle deletes reclaimable files when it needs space, mined or not."""
+    """A row of V$RECOVERY_FILE_DEST. Oracle deletes reclaimable files when it needs space, mined or not.
+    `hours_until_full` is at the redo rate of the last day; None where that is unknown."""
 
     name: str
     limit_bytes: int
     used_bytes: int
     reclaimable_bytes: int
+    hours_until_full: float | None = None
 
     @property
     def free_bytes(self) -> int:
@@ -55,11 +58,12 @@ def _recovery_area(row: Any) -> RecoveryArea:
 
 
 def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
-    """Return the position at which redo must begin for a snapshot taken now, before every open transaction."""
+    """Return the position at which redo must begin for a snapshot taken now, before every open transaction. A standby's are
+    those of the primary that it names."""
     source.use_container(None)
-    scn = read_current_scn(source)
-    listed, _ = read_active_transactions(source)
+    scn, facts = read_current_scn(source), read_redo_facts(source)
+    with source.primary() if facts.is_standby and source.names_primary else nullcontext(source) as asked:
+        listed, _ = read_active_transactions(asked)
     oldest = min([scn, *(t.start_scn for t in listed)])
-    facts = read_redo_facts(source)
     current = facts.current_incarnation.resetlogs_id
     return Position(facts.dbid, current, first_window_start(facts, oldest)), facts

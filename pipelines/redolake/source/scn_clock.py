@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from redolake.errors import RedolakeError
@@ -10,15 +9,7 @@ from redolake.source.oracle import Source
 from redolake.values.ora_codes import NOT_REMEMBERED
 
 
-@dataclass(frozen=True, slots=True)
-class ScnAtTime:
-    """`at` is the time, with its zone, that the database has for `scn`."""
-
-    scn: int
-    at: datetime
-
-
-def read_scn_at(source: Source, at: datetime, ahead: timedelta) -> ScnAtTime | None:
+def read_scn_at(source: Source, at: datetime, ahead: timedelta) -> tuple[int, datetime] | None:
     """Return the SCN of a time, None where the database does not know it any more. `ahead` is the clock of the database's host
     minus UTC: both functions take and return times of that clock, without a zone. They need no grant."""
     source.use_container(None)
@@ -30,4 +21,4 @@ def read_scn_at(source: Source, at: datetime, ahead: timedelta) -> ScnAtTime | N
         if error.ora_code not in NOT_REMEMBERED:
             raise
         return None
-    return ScnAtTime(scn, (known - ahead).replace(tzinfo=at.tzinfo))
+    return scn, (known - ahead).replace(tzinfo=at.tzinfo)

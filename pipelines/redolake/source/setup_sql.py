@@ -6,7 +6,7 @@ It is a script for SQL*Plus or SQLcl. No comment contains an ampersand: SQL*Plus
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,11 +81,13 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
         Grant("V_$LOG"),
         Grant("V_$ARCHIVED_LOG"),
         Grant("V_$LOG_HISTORY"),
+        Grant("V_$DATAGUARD_STATS", optional="lets `redolake doctor` and `runway` say how far a standby is behind"),
         Grant("V_$RECOVERY_FILE_DEST", optional="lets `redolake runway` report how full the recovery area is"),
     ),
     "Transactions that are open while a snapshot is taken.": (
         Grant("GV_$TRANSACTION"),
         Grant("CDB_2PC_PENDING"),
+        Grant("GV_$DATABASE", optional="needed where the pipeline of a standby has this user on its primary too"),
     ),
     "Where the rows of large tables are.": (
         Grant("DBA_SEGMENTS", optional="says which tables are large enough to be read in chunks"),
@@ -104,6 +106,16 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
         Grant("REDACTION_POLICIES"),
         Grant("V_$OPTION"),
         Grant("DBA_SUPPLEMENTAL_LOGGING", optional="shows supplemental logging that is set for a whole PDB"),
+    ),
+}
+
+
+OF_PRIMARY: Mapping[str, tuple[Grant, ...]] = {
+    "The open transactions and current SCNs, and nothing else: everything else is read on the standby.": (
+        Grant("GV_$DATABASE"),
+        Grant("GV_$TRANSACTION"),
+        Grant("CDB_2PC_PENDING"),
+        Grant("V_$PDBS", only=(PDB_ONLY,)),
     ),
 }
 
@@ -127,6 +139,7 @@ class SetupChoices:
     excluded: tuple[TablePattern, ...] = ()
     grants: Grants | None = None  # None: of tables, if all are known
     rereads_types: bool = False
+    primary: bool = False  # the user of `source.primary`
 
     @property
     def grants_any(self) -> bool:
@@ -156,7 +169,10 @@ def setup_sql(choices: SetupChoices) -> str:
     """Return the script. Raises ConfigurationError for choices that exclude each other."""
     if findings := list(_contradictions(choices)):
         raise ConfigurationError(findings)
-    parts = (_head, _user, _grants, _database_logging, _options, _enter_container, _tables, _end)
+    parts: tuple[Callable[[SetupChoices], Iterator[str]], ...] = (_head, _user, _grants)
+    if not choices.primary:
+        parts += (_database_logging, _options, _enter_container, _tables)
+    parts += (_end,)
     return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part(choices)))) + "\n"
 
 
@@ -194,8 +210,14 @@ def _unfit(option: str, name: str, characters: re.Pattern[str]) -> Iterator[Find
 
 def _head(choices: SetupChoices) -> Iterator[str]:
     what, run = HEADINGS[choices.flavour]
-    yield f"-- Redolake: the user, its grants and supplemental logging, for {what}."
-    yield f"-- Written by `redolake setup-sql --flavour {choices.flavour}`. Read it, then run it in SQL*Plus or SQLcl,"
+    subject = (
+        "the user of the primary of a standby, and its grants"
+        if choices.primary
+        else "the user, its grants and supplemental logging"
+    )
+    option = " --primary" if choices.primary else ""
+    yield f"-- Redolake: {subject}, for {what}."
+    yield f"-- Written by `redolake setup-sql --flavour {choices.flavour}{option}`. Read it, then run it in SQL*Plus or SQLcl,"
     yield f"-- {run}"
     yield "-- It stops at an error, but for the user and the key logging of tables, which may exist: read their answers."
     yield "-- After the cause is removed, run it again."
@@ -209,28 +231,29 @@ def _head(choices: SetupChoices) -> Iterator[str]:
 def _user(choices: SetupChoices) -> Iterator[str]:
     if choices.prompts:
         yield f"ACCEPT password CHAR PROMPT 'Password for {choices.user}: ' HIDE"
-        if choices.flavour == CDB and choices.container is None:
+        if choices.flavour == CDB and choices.container is None and not choices.primary:
             yield "ACCEPT container CHAR PROMPT 'PDB with the captured tables: '"
     yield "-- If the user exists (ORA-01920), it stays as it is. If it cannot be created, the first GRANT fails."
     yield "WHENEVER SQLERROR CONTINUE"
     yield f'CREATE USER {_name(choices.user)} IDENTIFIED BY "&password"{_everywhere(choices)};'
     yield "WHENEVER SQLERROR EXIT FAILURE"
     yield "UNDEFINE password"
-    if choices.flavour != CDB or choices.container is not None:
+    if choices.flavour != CDB or choices.container is not None or choices.primary:
         yield "SET DEFINE OFF"
 
 
 def _grants(choices: SetupChoices) -> Iterator[str]:
     user, everywhere = _name(choices.user), _everywhere(choices)
     system = "CREATE SESSION, LOGMINING" + (", SET CONTAINER" if choices.flavour == CDB else "")
+    system = "CREATE SESSION" if choices.primary else system
     yield f"GRANT {system} TO {user}{everywhere};"
     if choices.flavour == CDB:
         yield "-- Without CONTAINER_DATA the views below show no row of other containers, and raise no error."
         yield f"ALTER USER {user} SET CONTAINER_DATA = ALL CONTAINER = CURRENT;"
-    if choices.flavour == PDB_ONLY:
+    if choices.flavour == PDB_ONLY and not choices.primary:
         yield "-- If START_LOGMNR is still refused with ORA-01031, also run, as the Utilities manual demands for a single PDB:"
         yield f"--   EXECUTE DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE({_text(_stored_name(choices.user))})"
-    for subject, grants in GRANTS.items():
+    for subject, grants in (OF_PRIMARY if choices.primary else GRANTS).items():
         wanted = [grant for grant in grants if choices.flavour in grant.only]
         yield ""
         yield f"-- {subject}"

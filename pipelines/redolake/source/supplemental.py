@@ -33,14 +33,6 @@ class DatabaseLogging:
     container: frozenset[LoggedColumns] | None = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class TableLogging:
-    """The columns that are logged, and where that is set, such as "the table"."""
-
-    columns: LoggedColumns
-    set_on: str
-
-
 def logged_columns(key: str, all_columns: str) -> frozenset[LoggedColumns]:
     """Return the logged columns for the YES and NO of a view."""
     return frozenset(
@@ -48,8 +40,8 @@ def logged_columns(key: str, all_columns: str) -> frozenset[LoggedColumns]:
     )
 
 
-def logging_of(table: DictionaryTable, general: DatabaseLogging) -> TableLogging | None:
-    """Return the widest logging that applies to the table, or None."""
+def logging_of(table: DictionaryTable, general: DatabaseLogging) -> tuple[LoggedColumns, str] | None:
+    """Return the columns of the widest logging that applies to the table, and where it is set, such as "the table"."""
     if not table.logical_replication:
         general = DatabaseLogging()
     own = frozenset(OF_GROUP[group] for group in table.log_groups if group in OF_GROUP)
@@ -61,7 +53,7 @@ def logging_of(table: DictionaryTable, general: DatabaseLogging) -> TableLogging
     for columns in (LoggedColumns.ALL, LoggedColumns.KEY):
         for columns_set, where in settings:
             if columns in columns_set:
-                return TableLogging(columns, where)
+                return columns, where
     return None
 
 
@@ -74,8 +66,8 @@ def has_needed_logging(table: DictionaryTable, key: KeyPolicy, general: Database
     """Return whether the redo of a change has the key, and with `all_columns` the whole row."""
     found = logging_of(table, general)
     if all_columns:
-        return found is not None and found.columns is LoggedColumns.ALL
-    return found is not None and found.columns in (LoggedColumns.ALL, needed_columns(table, key))
+        return found is not None and found[0] is LoggedColumns.ALL
+    return found is not None and found[0] in (LoggedColumns.ALL, needed_columns(table, key))
 
 
 def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLogging) -> Iterator[Finding]:
@@ -108,5 +100,5 @@ def logging_note(table: DictionaryTable, general: DatabaseLogging) -> Finding | 
     found = logging_of(table, general)
     if found is None:
         return None
-    columns = "all columns" if found.columns is LoggedColumns.ALL else "the primary key"
-    return Finding(str(table.table), f"supplemental logging of {columns}, set on {found.set_on}", severity="note")
+    columns = "all columns" if found[0] is LoggedColumns.ALL else "the primary key"
+    return Finding(str(table.table), f"supplemental logging of {columns}, set on {found[1]}", severity="note")

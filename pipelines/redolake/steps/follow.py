@@ -16,7 +16,8 @@ from redolake.errors import SnapshotPaused, SparkLost, Transient
 from redolake.host.pauses import growing_pauses
 from redolake.reconcile.snapshot_pauses import may_go_on
 from redolake.source import ConnectParams
-from redolake.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
+from redolake.steps.capture.receive import CapturedWindow
+from redolake.steps.run import LOOK_SECONDS, apply, capture, first_contents, snapshot_again
 from redolake.steps.shared.status import TableStatus, read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import AwaitedLog, log_overdue, plan_now
@@ -86,7 +87,7 @@ class Follower:
             self.batches += 1
             self._has_contents = False  # the redo that a table added later waited for may be landed now
         elif not snapshot_again(run, self.beside) and found is not None:
-            self._wait(run, found)
+            self._wait(run, found.plan.awaited)
         self._pauses = self._new_pauses()
 
     def _first_contents(self, run: Run) -> None:
@@ -132,7 +133,7 @@ class Follower:
         rows = 0
         while not self.stop.is_set():
             found = capture(run, self._times)
-            if found.outcome != "window":
+            if found.plan.outcome != "window":
                 return found
             self.windows += 1
             rows += found.rows
@@ -148,7 +149,7 @@ class Follower:
         if text.startswith(("nothing:", "wait:", "window:")):  # what a plan has found
             self._was_nothing = is_nothing
 
-    def _wait(self, run: Run, found: CapturedWindow) -> None:
+    def _wait(self, run: Run, awaited: AwaitedLog | None) -> None:
         """Wait until there is redo to land, and at most until the next plan is due.
 
         One connection stays open for the looks, each of which reads the views that a plan reads first.
@@ -157,7 +158,7 @@ class Follower:
         if self.pipeline.source.is_stream:
             self.stop.wait(min(LOOK_SECONDS, self.pipeline.wait_max_pause_seconds))
             return
-        self._report_overdue(found.awaited)
+        self._report_overdue(awaited)
         seconds = self.pipeline.wait_max_pause_seconds
         due = time.monotonic() + seconds
         position = run.ledger.position()

@@ -29,9 +29,9 @@ from redolake.records.gaps import GapKind
 from redolake.records.windows import SliceRecord
 from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
-from redolake.steps.capture.receive import receive_next_window
-from redolake.steps.capture.windows import AlreadyLanded, Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
-from redolake.steps.recovery.recover import check_gap_reason, continue_after
+from redolake.steps.capture.receive import CapturedWindow, receive_next_window
+from redolake.steps.capture.windows import AlreadyLanded, Outcome, land_window, mine_window_slice, plan_next_window
+from redolake.steps.recovery.recover import check_gap_reason, declare_gap
 from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
 from redolake.steps.shared.step_times import StepTimes
@@ -56,17 +56,6 @@ class RunOutcome:
     outcome: Outcome  # of the last plan
     reason: str
     tables: tuple[TableStatus, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedWindow(PlanOutcome):
-    """A plan that was carried out: `rows` change rows were landed for its window."""
-
-    rows: int = 0
-
-    @classmethod
-    def of(cls, plan: PlanOutcome, rows: int = 0) -> CapturedWindow:
-        return cls(plan.outcome, plan.reason, plan.window, plan.slices, plan.awaited, plan.announced, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +89,7 @@ def read_and_load_snapshot(
 def mend_by_snapshot(run: Run, table: str, *, replace: bool) -> LoadedSnapshot:
     """Read a table again, or for the first time, and record who decided that and why."""
     with run as context:
-        why = {"table": table, "reason": context.reason.strip()}
+        why = {"table": table, "reason": context.reason}
         context.ledger.record_decision("snapshot", why, context.decided_by)
         return read_and_load_snapshot(context, [table], replace)
 
@@ -176,8 +165,9 @@ def run_pipeline(
         first_contents(run, beside)
         while True:
             was_free = beside.is_free()
-            found = capture(run, times)
-            windows, rows = windows + (found.outcome == "window"), rows + found.rows
+            captured = capture(run, times)
+            found = captured.plan
+            windows, rows = windows + (found.outcome == "window"), rows + captured.rows
             if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
             applied, rows = apply(run, times), 0
@@ -283,12 +273,12 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
         with times.of("receive"):
             received = run.retry(receive_next_window)
         run.report(f"{received.plan.outcome}: {received.plan.reason}")
-        return CapturedWindow.of(received.plan, 0 if received.landed is None else received.landed.rows)
+        return received
     with times.of("gate"):
         found = run.retry(plan_next_window)
     run.report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
-        return CapturedWindow.of(found)
+        return CapturedWindow(found)
 
     def mine(number: int) -> SliceRecord | AlreadyLanded:
         with run.fork() as own:
@@ -302,7 +292,7 @@ def capture(run: Run, times: StepTimes | None = None) -> CapturedWindow:
     with times.of("land"):
         landed = run.retry(partial(land_window, window=window, mined_slices=records))
     run.report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
-    return CapturedWindow.of(found, landed.rows)
+    return CapturedWindow(found, landed)
 
 
 @step
@@ -328,29 +318,19 @@ def apply(run: Run, times: StepTimes | None = None) -> bool:
     return True
 
 
+@step
 def recover_redo_loss(
-    pipeline: Pipeline,
-    kind: GapKind,
-    *,
-    scn: int | None = None,
-    reason: str = "",
-    by: str = "",
-    tables: Sequence[str] | None = None,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-    approved: str | None = None,
+    run: Run, kind: GapKind, *, scn: int | None = None, tables: Sequence[str] | None = None, approved: str | None = None
 ) -> RecoveredLoss:
     """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots. `approved` is the cost
     that a person saw (declare_gap)."""
-    check_gap_reason(kind, reason)  # before anything takes time
-    with Run(pipeline, source, spark, report) as run:
-        while apply(run):
-            run.begin_turn()
-        made = continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables or ())
+    check_gap_reason(run, kind)  # before anything takes time
+    while apply(run):
         run.begin_turn()
-        report(f"the chain goes on at SCN {made.to_scn}")
-        if kind != "snapshot":
-            return RecoveredLoss(made, ())
-        chosen = tables or capturable_tables(run)
-        return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)
+    made = declare_gap(run, kind, scn=scn, approved=approved, tables=tables or ())
+    run.begin_turn()
+    run.report(f"the chain goes on at SCN {made.to_scn}")
+    if kind != "snapshot":
+        return RecoveredLoss(made, ())
+    chosen = tables or capturable_tables(run)
+    return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)

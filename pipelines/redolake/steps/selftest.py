@@ -16,9 +16,9 @@ from redolake import __version__
 from redolake.config import LedgerSettings, Pipeline, Table
 from redolake.context import Report, Run, open_pipeline_source, silent
 from redolake.context.spark import spark_when_needed
-from redolake.errors import LogOverdue, RedolakeError, Terminal
+from redolake.errors import LogOverdue, RedolakeError, SourceRefused, Terminal
 from redolake.source import ConnectParams, Source, read_database, read_encoding
-from redolake.source.facts import read_current_scn
+from redolake.source.facts import PRIMARY, read_current_scn
 from redolake.source.quoting import quote
 from redolake.source.scratch import Refused, Rows, ScratchSchema, Step
 from redolake.source.selftest_cases import CASES, Case
@@ -103,6 +103,11 @@ class Trial:
     def run(self, cases: Sequence[Case], dba: ConnectParams | None, wait_minutes: float) -> SelftestReport:
         with open_pipeline_source(self.given, self.source) as oracle:
             database = read_database(oracle)
+            if database.role != PRIMARY:
+                raise SourceRefused(
+                    f"the self-test creates tables, and the database is a {database.role}, in which nothing can be written",
+                    cure="run it with a connection to the primary",
+                )
             sets = read_encoding(oracle, self.given.source.container)
             created = [case for case in cases if self.attempt(case, case.create)]
             for case in created:

@@ -129,6 +129,11 @@ class HashPlan:
     clear_key: tuple[tuple[int, Form], ...] = ()
 
     @property
+    def bucketed(self) -> tuple[tuple[int, Form], ...]:
+        """The columns whose hash says a row's bucket, and names the row."""
+        return self.key or self.columns
+
+    @property
     def buckets(self) -> int:
         return int(16**self.digits)
 

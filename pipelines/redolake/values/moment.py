@@ -18,32 +18,14 @@ FORMS = 'an SCN, a time with its zone such as "2026-11-20 08:00 Europe/Berlin", 
 
 
 @dataclass(frozen=True, slots=True)
-class AtScn:
-    scn: int
-
-
-@dataclass(frozen=True, slots=True)
-class AtTime:
-    """`at` is in UTC."""
-
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AtEdge:
-    """The beginning or the end of what has landed."""
-
-    edge: Literal["first", "now"]
-
-
-@dataclass(frozen=True, slots=True)
 class AtWindow:
     """The window with this name: its start where a range begins with it, its end where a range ends with it."""
 
     name: str
 
 
-Moment = AtScn | AtTime | AtEdge | AtWindow
+Edge = Literal["first", "now"]  # the beginning or the end of what has landed
+Moment = int | datetime | Edge | AtWindow  # an SCN, a time in UTC
 
 
 def parse_moment(text: str) -> Moment:
@@ -51,9 +33,9 @@ def parse_moment(text: str) -> Moment:
     text = text.strip()
     if text.isascii() and text.isdigit():
         check_scn(scn := int(text.lstrip("0")[:40] or "0"))  # Python reads no number of thousands of digits
-        return AtScn(scn)
+        return scn
     if text in ("first", "now"):
-        return AtEdge("first" if text == "first" else "now")
+        return "first" if text == "first" else "now"
     if WINDOW.fullmatch(text):
         return AtWindow(text)
     found = TIME.fullmatch(text)
@@ -67,7 +49,7 @@ def parse_moment(text: str) -> Moment:
     except ValueError as wrong:
         raise ValueError(f"{text!r} is no time: {wrong}") from None
     try:
-        return AtTime(in_utc(local, zone, text))
+        return in_utc(local, zone, text)
     except OverflowError:
         raise ValueError(f"{text!r} is no time: in UTC it is before the year 1 or after 9999") from None
 
@@ -120,7 +102,7 @@ def check_copy(name: str) -> None:
 def is_time(text: str | int) -> bool:
     """Return whether a text means a time, so that a database may know its SCN."""
     try:
-        return isinstance(parse_moment(str(text)), AtTime)
+        return isinstance(parse_moment(str(text)), datetime)
     except ValueError:
         return False
 

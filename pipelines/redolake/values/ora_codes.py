@@ -26,17 +26,17 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Numbers with one meaning. `{user}` in `cure` is the user of the connection."""
+    """Numbers with one meaning, or codes of the driver. `{user}` in `cure` is the user of the connection."""
 
-    codes: Sequence[int]
+    codes: Sequence[int | str]
     becomes: type[RedolakeError]
     means: str
-    roles: frozenset[Role] = frozenset()
     cure: str = ""
+    roles: frozenset[Role] = frozenset()
 
 
 def _row(codes: Iterable[int], becomes: type[RedolakeError], means: str, *roles: Role, cure: str = "") -> Row:
-    return Row(tuple(codes), becomes, means, frozenset(roles), cure)
+    return Row(tuple(codes), becomes, means, cure, frozenset(roles))
 
 
 NO_SUCH_COLUMN = 904
@@ -108,6 +108,15 @@ TABLE: tuple[Row, ...] = (
         cure="take the snapshot again",
     ),
     _row((NO_TIME_KNOWN, 8186), Terminal, "no time is known for the SCN, or no SCN for the time"),
+    _row(
+        (3172, 3173), SourceBusy, "a standby's rows are older than STANDBY_MAX_DATA_DELAY of the session allows",
+        cure="wait until it has applied more redo: the step is retried. If it keeps failing, see V$DATAGUARD_STATS, and exempt "
+        "{user} from the logon trigger that sets STANDBY_MAX_DATA_DELAY",
+    ),
+    _row(
+        (16000, 16003), SourceRefused, "the database is open read only, as a standby is: nothing can be written in it",
+        cure="run the statement on the primary: its redo brings it to the standby",
+    ),
     _row(
         (8103,), SourceBusy, "the table was moved or truncated while it was read",
         cure="the table was truncated or moved while it was read: the step is retried",
@@ -226,7 +235,7 @@ TABLE: tuple[Row, ...] = (
     _row((604, 4088, 6512, 12801), Terminal, "recursive SQL, a trigger, a line of PL/SQL, a parallel server", Role.WRAPPER),
     _row((NO_SUCH_COLUMN, 31603), Terminal, "no such column, no such object for DBMS_METADATA"),
     _row((1403, 1422), Terminal, "no row, or too many"),
-    _row((25191, 16000), Terminal, "an overflow segment of an index-organized table; a database open read only"),
+    _row((25191,), Terminal, "an overflow segment of an index-organized table"),
     _row((32589, 44609, 44613, 60526, 65040), Terminal, "an option that the release or the container does not have"),
     _row(
         (
@@ -238,52 +247,42 @@ TABLE: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class DriverRow:
-    """Codes of the driver itself. They count where the error has no number of Oracle's that is in `TABLE`."""
-
-    codes: tuple[str, ...]
-    becomes: type[RedolakeError]
-    means: str
-    cure: str = ""
-
-
-DRIVER_TABLE: tuple[DriverRow, ...] = (
-    DriverRow(("DPY-1001", "DPY-4011", "DPY-4033"), SourceUnavailable, "the connection was closed"),
-    DriverRow(("DPY-4005",), SourceUnavailable, "a pool has no connection left"),
-    DriverRow(("DPY-6000", "DPY-6001", "DPY-6003"), SourceUnavailable, "the listener refuses, or does not know the service"),
-    DriverRow(("DPY-6004",), SourceUnavailable, "the proxy of the connection fails"),
-    DriverRow(
+# Codes of the driver itself. They count where the error has no number of Oracle's that is in `TABLE`.
+DRIVER_TABLE: tuple[Row, ...] = (
+    Row(("DPY-1001", "DPY-4011", "DPY-4033"), SourceUnavailable, "the connection was closed"),
+    Row(("DPY-4005",), SourceUnavailable, "a pool has no connection left"),
+    Row(("DPY-6000", "DPY-6001", "DPY-6003"), SourceUnavailable, "the listener refuses, or does not know the service"),
+    Row(("DPY-6004",), SourceUnavailable, "the proxy of the connection fails"),
+    Row(
         ("DPY-6005",), SourceUnavailable, "no connection could be made",
         "correct the host, port and service of the connection, or start the listener",
     ),
-    DriverRow(("DPY-4024",), SourceBusy, "a call took longer than `source.call_timeout_seconds`"),
-    DriverRow(
+    Row(("DPY-4024",), SourceBusy, "a call took longer than `source.call_timeout_seconds`"),
+    Row(
         ("DPY-3001",), Terminal, "the thin mode of the driver lacks a feature",
         "the server requires a feature of the driver's thick mode: set thick_mode in the connection's extra",
     ),
-    DriverRow(
+    Row(
         ("DPY-3010",), Terminal, "the thin mode of the driver does not know the server",
         "the server is older than 12.1: set thick_mode in the connection's extra",
     ),
-    DriverRow(
+    Row(
         ("DPY-3015",), Terminal, "the thin mode of the driver does not know the password verifier",
         "the account has only a 10G password verifier: set its password again, or set thick_mode",
     ),
-    DriverRow(
+    Row(
         ("DPY-4000",), Terminal, "the TNS alias is unknown",
         "the TNS alias is unknown: give host and service, or config_dir in the connection's extra",
     ),
 )  # fmt: skip
 
-ROWS: Mapping[int, Row] = {code: row for row in TABLE for code in row.codes}
-DRIVER_ROWS: Mapping[str, DriverRow] = {code: row for row in DRIVER_TABLE for code in row.codes}
+ROWS: Mapping[int | str, Row] = {code: row for row in (*TABLE, *DRIVER_TABLE) for code in row.codes}
 
 
-def row_of(code: int, full_code: str = "") -> Row | DriverRow | None:
+def row_of(code: int, full_code: str = "") -> Row | None:
     """Return the row of an ORA number, or of the driver's code if the number is in no row: a listener may refuse with numbers
     that nobody has seen yet."""
-    return ROWS.get(code) or DRIVER_ROWS.get(full_code)
+    return ROWS.get(code) or ROWS.get(full_code)
 
 
 def error_class_for(code: int, full_code: str = "") -> type[RedolakeError]:
@@ -293,7 +292,7 @@ def error_class_for(code: int, full_code: str = "") -> type[RedolakeError]:
 
 
 def _with(role: Role) -> frozenset[int]:
-    return frozenset(code for code, row in ROWS.items() if role in row.roles)
+    return frozenset(code for code, row in ROWS.items() if role in row.roles and isinstance(code, int))
 
 
 BAD_COPY, OUT_OF_REACH, NO_SESSION = _with(Role.BAD_COPY), _with(Role.OUT_OF_REACH), _with(Role.NO_SESSION)

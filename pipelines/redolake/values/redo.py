@@ -154,17 +154,6 @@ class LogFile:
 
 
 @dataclass(frozen=True, slots=True)
-class LogTrace:
-    """A row of V$LOG_HISTORY: a log that existed, even when no other view contains it."""
-
-    thread: int
-    sequence: int
-    resetlogs_id: int
-    first_scn: Scn
-    next_scn: Scn | None
-
-
-@dataclass(frozen=True, slots=True)
 class RedoFacts:
     """The redo as the control file describes it, read in this order: CURRENT_SCN, logs, threads."""
 
@@ -174,7 +163,7 @@ class RedoFacts:
     archived: tuple[LogFile, ...]
     online: tuple[LogFile, ...]  # V$LOG; copies empty
     incarnations: tuple[Incarnation, ...]
-    history: tuple[LogTrace, ...] = ()
+    history: tuple[LogFile, ...] = ()  # V$LOG_HISTORY: logs that existed, even when no other view contains them
     is_standby: bool = False  # its V$THREAD does not show which threads run on the primary
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 from redolake.errors import RedoLost
 from redolake.values.redo import LogFile, Position, RedoFacts
@@ -67,7 +67,7 @@ class BlockingThread:
     sequence: int | None
     scn: Scn
     hours: float | None  # since that log began
-    is_open: bool
+    reason: Literal["open", "not archived"]
     waiting_logs: int
     waiting_bytes: int
 
@@ -218,10 +218,8 @@ def find_blocking_threads(
         if waiting and c.covered_to == reach and isinstance(c.obstacle, Current | Wait):
             log = next_log(known[c.thread], c.obstacle)
             hours = None if log is None or log.first_at is None else hours_between(log.first_at, now)
-            is_open = isinstance(c.obstacle, Current)
+            reason: Literal["open", "not archived"] = "open" if isinstance(c.obstacle, Current) else "not archived"
             found.append(
-                BlockingThread(
-                    c.thread, instances.get(c.thread), c.obstacle.sequence, reach, hours, is_open, len(waiting), size
-                )
+                BlockingThread(c.thread, instances.get(c.thread), c.obstacle.sequence, reach, hours, reason, len(waiting), size)
             )
     return tuple(found)

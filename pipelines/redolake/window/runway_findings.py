@@ -80,7 +80,7 @@ def blocking_finding(blocking: BlockingThread, lag_seconds: int | None) -> Findi
     waiting = f"while {blocking.waiting_logs} archived log(s) of other threads wait, {in_units(blocking.waiting_bytes)}"
     since = "" if blocking.hours is None else f", begun {in_hours(blocking.hours)} ago,"
     subject, start = f"redo thread {blocking.thread}", f"holds the window back at SCN {blocking.scn}: {log}{since}"
-    if not blocking.is_open:
+    if blocking.reason != "open":
         cure = "check whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
         return Finding(subject, f"{start} is switched but not archived, {waiting}", cure, "warning")
     what = f"{start} is still open, {waiting}"

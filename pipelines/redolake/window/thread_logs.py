@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from redolake.values.redo import LogFile, LogTrace, RedoFacts
+from redolake.values.redo import LogFile, RedoFacts
 from redolake.values.scn import Scn
 from redolake.window.end import End
 from redolake.window.incarnation import Branch
@@ -22,7 +22,7 @@ class ThreadLogs:
     thread: int
     archived: dict[int, LogFile]
     online: dict[int, LogFile]
-    history: dict[int, LogTrace]
+    history: dict[int, LogFile]
     conflicts: dict[int, str] = field(default_factory=dict)
     is_standby: bool = False
 
@@ -32,14 +32,16 @@ class ThreadLogs:
 
     def start_of(self, sequence: int) -> Scn | None:
         """Return the lowest FIRST_CHANGE# that a view shows; None where no view shows the log."""
-        views: tuple[dict[int, LogFile] | dict[int, LogTrace], ...] = (self.archived, self.online, self.history)
-        return min((view[sequence].first_scn for view in views if sequence in view), default=None)
+        return min((view[sequence].first_scn for view in self.views if sequence in view), default=None)
 
     def end_of(self, sequence: int) -> Scn | None:
         """Return the highest NEXT_CHANGE# that a view shows; None where no view shows an end."""
-        views: tuple[dict[int, LogFile] | dict[int, LogTrace], ...] = (self.archived, self.online, self.history)
-        seen = (view[sequence].next_scn for view in views if sequence in view)
+        seen = (view[sequence].next_scn for view in self.views if sequence in view)
         return max((end for end in seen if end is not None), default=None)
+
+    @property
+    def views(self) -> tuple[dict[int, LogFile], ...]:
+        return self.archived, self.online, self.history
 
     @property
     def sequences(self) -> list[int]:
@@ -62,7 +64,7 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
     def of_thread(logs: Iterable[LogFile]) -> list[LogFile]:
         return [g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id]
 
-    history = {h.sequence: h for h in facts.history if h.thread == thread and h.resetlogs_id == resetlogs_id}
+    history = {g.sequence: g for g in of_thread(facts.history)}
     online = {g.sequence: g for g in of_thread(facts.online)}
     rows = [row for row in of_thread(facts.archived) if facts.is_standby or not _is_open(row.sequence, online, history)]
     archived, conflicts = _by_sequence(rows, online, history)
@@ -74,14 +76,14 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
     return known
 
 
-def _is_open(sequence: int, online: dict[int, LogFile], history: dict[int, LogTrace]) -> bool:
+def _is_open(sequence: int, online: dict[int, LogFile], history: dict[int, LogFile]) -> bool:
     """Return whether the log is still written. No log was switched while the views were read, so a row of V$ARCHIVED_LOG with
     an end is another log, such as one of an abandoned future. V$LOG of a standby does not show what the primary writes."""
     return sequence in online and online[sequence].next_scn is None and sequence not in history
 
 
 def _by_sequence(
-    rows: Iterable[LogFile], online: dict[int, LogFile], history: dict[int, LogTrace]
+    rows: Iterable[LogFile], online: dict[int, LogFile], history: dict[int, LogFile]
 ) -> tuple[dict[int, LogFile], dict[int, str]]:
     """Return one log per sequence, and for some sequences why rows of V$ARCHIVED_LOG are not mined.
 
@@ -112,11 +114,11 @@ def _by_sequence(
     return logs, conflicts
 
 
-def _is_beyond(row: LogFile, seen: LogFile | LogTrace) -> bool:
+def _is_beyond(row: LogFile, seen: LogFile) -> bool:
     """Return whether the row begins or ends after the log itself. V$LOG_HISTORY may show a log's last SCN as its end."""
     ends_later = row.next_scn is not None and seen.next_scn is not None and row.next_scn > seen.next_scn + 1
     return row.first_scn > seen.first_scn or ends_later
 
 
-def _ranges(rows: Iterable[LogFile | LogTrace]) -> str:
+def _ranges(rows: Iterable[LogFile]) -> str:
     return " and ".join(f"SCN [{row.first_scn}, {row.next_scn})" for row in rows)

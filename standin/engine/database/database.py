@@ -6,11 +6,13 @@ Everything that changes it happens under `lock`; `changed` is notified when a tr
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from standin.engine.database.keys import Keys
 from standin.engine.database.plans import Plans
+from standin.engine.database.standby import Standby
 from standin.engine.database.tables import StoreKey, Tables
 from standin.engine.redo.archived_logs import ArchivedLogs
 from standin.engine.redo.archiver import Archiver
@@ -42,6 +44,8 @@ class Database:
         self.counters = {"object": _FIRST_OBJECT_ID, "constraint": 7000, "session": 100}
         self.archiver = Archiver(state, clock, self.lock, self.changed.notify_all)
         self.archived_logs = ArchivedLogs(state, clock, directory)
+        self.standby = Standby(state, clock)
+        self.statements: dict[str, Counter[str]] | None = None  # by service, once somebody counts them
         self.redo = RedoWriter(
             state,
             clock,
@@ -130,6 +134,7 @@ class Database:
 
     def await_redo(self, session: SessionState, *, to_switch: bool = False) -> None:
         """Wait while the session's thread has no log to write to (log file switch, archiving needed)."""
+        session.require_writable()
         with self.lock:
             if self.state.is_mounted:
                 raise OraError(1109, "database not open")

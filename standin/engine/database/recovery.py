@@ -7,6 +7,7 @@ incarnation rolls back the transactions that were open at the target SCN, in its
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import takewhile
 from pathlib import Path
 
 from standin.engine.database.database import Database
@@ -68,8 +69,9 @@ class Recovery:
         database.archiver.drain()
         return self._begin(last_scn)
 
-    def fail_over(self, logs_behind: int) -> DatabaseIncarnation:
-        """Fail over to a standby, which has all archived logs but the last `logs_behind` of each thread."""
+    def fail_over(self, logs_behind: int, *, moves: bool = False) -> DatabaseIncarnation:
+        """Fail over to a standby, which has all archived logs but the last `logs_behind` of each thread. Where the service
+        `moves`, the one of the lost host leads nowhere."""
         database, state = self._database, self._database.state
         newest = self._newest_arrived(logs_behind)
         begun = {number: max(t.enable_scn, state.incarnation.resetlogs_scn) for number, t in state.threads.items() if t.is_open}
@@ -83,7 +85,12 @@ class Recovery:
         self._move_to_standby(newest)
         self._rewind(last_scn)
         state.unique_name = _switched(state.unique_name, "_STBY")
-        return self._begin(last_scn)
+        born = self._begin(last_scn)
+        database.standby.forget_faults()
+        if moves:
+            database.standby.is_primary = not database.standby.is_primary
+            database.standby.old_primary_is_lost = True
+        return born
 
     def _require_mounted(self, code: int, text: str) -> None:
         if not self._database.state.is_mounted:
@@ -161,7 +168,8 @@ class Recovery:
         """Return by thread the last sequence that the standby has; 0 when it has none."""
         newest = {}
         for thread in self._database.state.threads.keys() | {c.thread for c in self._copies()}:
-            sequences = sorted({c.sequence for c in self._copies() if c.thread == thread})
+            copies = sorted((c for c in self._copies() if c.thread == thread), key=lambda copy: copy.sequence)
+            sequences = sorted({c.sequence for c in takewhile(self._database.standby.has, copies)})
             newest[thread] = max(sequences[: len(sequences) - logs_behind], default=0)
         return newest
 

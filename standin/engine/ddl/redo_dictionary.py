@@ -22,6 +22,7 @@ def build(
     session: EngineSession, dictionary_filename: str | None, dictionary_location: str | None, options: int | None
 ) -> None:
     """Write all definitions into the redo of the session's thread."""
+    session.require_writable()
     state = session.database.state
     if dictionary_filename or dictionary_location or int(options or 0) != STORE_IN_REDO_LOGS:
         raise OraError(3001, "unimplemented feature: DBMS_LOGMNR_D.BUILD with a dictionary file")

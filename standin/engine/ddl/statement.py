@@ -95,6 +95,7 @@ def run_ddl(session: EngineSession, text: str) -> None:
     if not commits:
         statement(session, cursor)
         return
+    session.require_writable()
     session.commit()
     if statement not in (system.alter_database, system.flashback_database):
         session.database.await_redo(session)

@@ -129,7 +129,7 @@ def _unistr(frame: Frame, value: Any) -> str | None:
 
 def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
     clock, wanted = frame.session.database.clock, int(to_number(scn))
-    at = clock.time_of(wanted) if wanted <= clock.scn else None
+    at = clock.time_of(wanted) if wanted <= frame.session.current_scn else None
     if at is None:
         raise OraError(8181, "specified number is not a valid system change number")
     return at

@@ -123,14 +123,16 @@ def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> in
     """Return the SCN to read a table at: the current one, or that of AS OF."""
     assert relation.store is not None
     if relation.version is None:
-        return session.database.clock.scn
+        return session.current_scn
     return readable_scn(session, relation.store, relation.version((), frame))
 
 
 def readable_scn(session: EngineSession, store: TableStore, value: Any) -> int:
     """Return a value as the SCN to read the table at. Raise ORA-01466 or ORA-01555 for an old one."""
     database, scn = session.database, int(to_number(value or 0) or 0)
-    if scn <= 0 or scn > database.clock.scn:
+    if session.on_standby and scn <= database.clock.scn and database.options.unapplied_reads == "older":
+        scn = min(scn, session.current_scn)
+    if scn <= 0 or scn > session.current_scn:
         raise OraError(8181, "specified number is not a valid system change number")
     if scn < store.structure_scn or database.is_too_recent(store.definition, scn):
         raise OraError(1466, "unable to read data - table definition has changed")

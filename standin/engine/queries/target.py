@@ -59,7 +59,7 @@ class Target:
 
     def matching(self, session: EngineSession, frame: Frame) -> list[tuple[int, Row]]:
         store, where = self.store, self.where
-        seen = store.visible(session.database.clock.scn, session.transaction, self.candidates(frame))
+        seen = store.visible(session.current_scn, session.transaction, self.candidates(frame))
         if where is None:
             return list(seen)
         found: list[tuple[int, Row]] = []

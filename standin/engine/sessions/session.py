@@ -29,6 +29,11 @@ class EngineSession(SessionState, ABC):
     ) -> Rows | Done | Called: ...
 
     @property
+    def current_scn(self) -> int:
+        """Return the last SCN whose changes its queries see."""
+        return self.database.standby.applied_scn if self.on_standby else self.database.clock.scn
+
+    @property
     def account(self) -> User:
         return self.database.state.users[self.user]
 

@@ -43,7 +43,9 @@ class DatabaseOptions:
     resetlogs_above_end: bool = False  # RESETLOGS_CHANGE# is one SCN above the end of the old incarnation's redo
     keeps_enable_scn: bool = False  # RESETLOGS leaves V$THREAD.ENABLE_CHANGE# as it was
     clears_disable_scn: bool = False  # ENABLE THREAD and DISABLE THREAD leave V$THREAD.DISABLE_CHANGE# at 0
-    is_standby: bool = False  # V$DATABASE, V$THREAD and V$LOG are those of a physical standby
+    # A read on the standby AS OF an SCN that is not applied there: refused (ORA-08181); or older, the rows as they are applied
+    unapplied_reads: str = "refused"
+    standby_scn_ahead: int = 0  # SCNs by which CURRENT_SCN of the standby is ahead of what its queries see
     # False: all containers share the root's undo, LogMiner shows STARTs and ends under its name, and V$TRANSACTION shows
     # nothing inside a PDB.
     local_undo: bool = True

@@ -9,6 +9,7 @@ from standin.engine.settings.nls import NLS_DEFAULTS
 from standin.engine.settings.parallel import ParallelSetting
 from standin.engine.storage.locks import TableLock, Waiter
 from standin.engine.transactions.transaction import Branch, Transaction
+from standin.interface import OraError
 
 
 class SessionState(Waiter):
@@ -30,6 +31,7 @@ class SessionState(Waiter):
         self.program: str = ""
         self.machine: str = ""
         self.service: str = ""
+        self.on_standby = False
         self.module: str = ""
         self.action: str = ""
         self.client_id: str = ""
@@ -52,6 +54,11 @@ class SessionState(Waiter):
     @property
     def in_transaction(self) -> bool:
         return self.transaction is not None or self.branch is not None
+
+    def require_writable(self) -> None:
+        """Raise ORA-16000 on a standby."""
+        if self.on_standby:
+            raise OraError(16000, "database or pluggable database open for read-only access")
 
     def release_table_locks(self, kept: int = 0) -> None:
         """End the locks of LOCK TABLE but the first `kept` ones. The caller notifies those who wait."""

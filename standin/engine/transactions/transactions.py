@@ -82,6 +82,7 @@ class Transactions:
         """Return the session's transaction; begin one, with its START record, when there is none."""
         if session.transaction is not None:
             return session.transaction
+        session.require_writable()
         xid = self._xids.take(session.container)
         tx = Transaction(
             xid, session, self._clock.scn + 1, con_id=session.container, thread=session.thread, user=session.user,

@@ -34,7 +34,13 @@ class MiningSession:
     def __post_init__(self) -> None:
         database = SimpleNamespace(state=self.state, lock=nullcontext(), options=DatabaseOptions())
         self.session = SimpleNamespace(
-            package_state={}, nls={}, container=1, user="C##M", account=self.state.users["C##M"], database=database
+            package_state={},
+            nls={},
+            container=1,
+            user="C##M",
+            account=self.state.users["C##M"],
+            database=database,
+            on_standby=False,
         )
 
     def log(self, sequence, first, end, records=(), *, thread=1, dbid=None, resetlogs=RESETLOGS, name=None) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from standin import views
+from standin.engine.database.standby import Standby
 from standin.engine.redo.archived_logs import ArchivedLogs
 from standin.engine.redo.archiver import Archiver
 from standin.engine.redo.clock import Clock
@@ -95,12 +96,13 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
         state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores), options=DatabaseOptions()
     )
     database.archiver = Archiver(state, database.clock, database.lock, lambda: None)
+    database.standby = Standby(state, database.clock)
     database.sequences = {(PDB, "SHOP", "IDS"): NumberSequence(1, 1, 99, cycle=False, order=False, cache=20, start=1)}
     database.redo = RedoWriter(state, database.clock, database.archiver)
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42,
-        statistics=Counter(), operation="load",
+        statistics=Counter(), operation="load", on_standby=False, current_scn=123,
     )  # fmt: skip
     database.sessions = {42: session}
     database.branches = {(1, b"global", b"branch"): Branch((1, b"global", b"branch"), container, is_prepared=True)}

@@ -226,6 +226,50 @@ def test_a_change_whose_transaction_ends_without_a_container_below_the_snapshot_
     assert found.accounting.without_transaction == {0: 20}
 
 
+LONG_AGO, JUST_NOW = "2001-01-01 00:00:00", "2026-01-02 03:00:00"
+LATER_IN_SLOT = {  # what else the batch has in the undo slot of the open 4.4.4, and whether that shows that it has ended
+    "a later one that has committed": ([of_t(1, 30, 7, xid="4.4.5")], LONG_AGO, True),
+    "a later one that was rolled back": ([of_t(1, 30, 36, xid="4.4.9")], LONG_AGO, True),
+    "one whose sequence has more digits": ([of_t(1, 30, 7, xid="4.4.10")], LONG_AGO, True),
+    "no time is known": ([of_t(1, 30, 7, xid="4.4.5")], None, True),
+    "it has been open for a moment": ([of_t(1, 30, 7, xid="4.4.5")], JUST_NOW, False),
+    "an earlier one": ([of_t(1, 30, 7, xid="4.4.3")], LONG_AGO, False),
+    "another slot": ([of_t(1, 30, 7, xid="4.44.5"), of_t(2, 30, 7, xid="4.5.4")], LONG_AGO, False),
+    "a later one before its change": ([of_t(1, 19, 7, xid="4.4.5")], LONG_AGO, False),
+    "another container": ([of_t(1, 30, 7, xid="4.4.5", con_id=9)], LONG_AGO, False),
+    "no container": ([of_t(1, 30, 7, xid="4.4.5", con_id=None)], LONG_AGO, False),
+    "its own, with an unknown sequence": ([of_t(1, 30, 36, xid="4.4.4294967295")], LONG_AGO, False),
+}
+
+
+@pytest.mark.parametrize("case", LATER_IN_SLOT)
+@pytest.mark.parametrize("position", [-1, 40])
+def test_a_change_whose_undo_slot_a_later_transaction_has_had_is_not_carried_for_ever(
+    spark, tmp_path: Path, case: str, position: int
+) -> None:
+    """Its transaction has ended, before the change or unseen: the table stops there, or has been read again since."""
+    more, first_at, is_shown = LATER_IN_SLOT[case]
+    ended = [of_t(3, 31, 1, xid="4.4.4"), of_t(4, 32, 7, xid="4.4.4")] if case == "an earlier one" else []
+    window = land(tmp_path / "w", 10, 100, [of_t(0, 20, 1, xid="4.4.4"), *more, *ended])
+    opened = [OpenTransaction(3, "4.4.4", 1, 5, first_at, 1, 1, None)]
+    table = replace(T, position=position)
+
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [table], "FREEPDB1", open_in=opened)
+
+    if case in ("an earlier one", "its own, with an unknown sequence"):
+        assert "carried_out" not in dispositions(found).values()
+        assert not found.accounting.problems
+    elif not is_shown:
+        assert list(dispositions(found).values()) == ["carried_out"]
+    elif position == 40:
+        assert (list(dispositions(found).values()), found.accounting.problems) == (["before_position"], {})
+    else:
+        (problem,) = found.accounting.problems.values()
+        assert problem.scn == 30
+        assert "no end of transaction 4.4.4 was shown after its change at SCN 20" in problem.what
+    assert found.accounting.balance(0, found.input_counts).difference == 0
+
+
 def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one reader they are computed again for it: kept, they are as large as all redo SQL of the batch."""
     monkeypatch.setattr(assembled, "MANY_CHANGES", 3)

@@ -288,17 +288,17 @@ def test_delta_widens_whole_numbers_to_decimals(spark: Any, tmp_path: Path, old:
 
 
 @assumes(
-    "VACUUM leaves what is below a folder whose name begins with _ or a dot",
+    "VACUUM leaves what is below a folder whose name begins with _ or a dot, unless it is that of a partition",
     of="delta-spark",
     used_in="pipelines/redolake/apply/delta/nested.py",
     says="VACUUM passes over names that begin with _ or a dot",
 )
 def test_vacuum_passes_over_hidden_folders(spark: Any, tmp_path: Path) -> None:
     table = tmp_path / "t"
-    spark.range(1).write.format("delta").save(str(table))
-    places = {name: table / name / "a.parquet" for name in ("_own", ".own", "other")}
+    spark.range(1).selectExpr("id", "1 AS _k").write.format("delta").partitionBy("_k").save(str(table))
+    places = {name: table / name / "a.parquet" for name in ("_own", ".own", "other", "_k=1/other")}
     for place in places.values():
-        place.parent.mkdir()
+        place.parent.mkdir(parents=True)
         place.write_bytes(b"x")
     with setting(spark, "spark.databricks.delta.retentionDurationCheck.enabled", "false"):
         spark.sql(f"VACUUM {table_at(str(table))} RETAIN 0 HOURS")

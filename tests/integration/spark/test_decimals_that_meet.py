@@ -28,7 +28,8 @@ from redolake.config.union_views import UnionView
 from redolake.errors import ConfigurationError, MappingFailed, SchemaConflict
 from redolake.job.translation import TRANSLATION
 from redolake.reconcile.pushed_filter import push_filter
-from redolake.steps.shown.union_views import LakeColumn, Member, make_union
+from redolake.steps.shown.union_views import Member, make_union
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.mapping import Computed, RowFilter, TableMapping, source_value
 from redolake.values.table import Column, OracleType, TableId, TableVersion
 from tests.integration.spark.specs import version

@@ -12,6 +12,9 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
+from redolake.apply.lake_tables import open_history, open_table
+from redolake.apply.spark.session import run_sql
+from redolake.apply.verify import history as verify_history
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.history import compare_history
 from redolake.config.union_views import UnionView
@@ -105,6 +108,26 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
     assert compare_history(spark, compared, str(mine.destination.history)) == ProvedHistory()
     for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
         assert as_of(mine, scn) == history.truth(scn), scn
+
+
+def test_rows_that_a_history_lacks_and_has_too_many_are_counted_by_one_query(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = with_history(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": key, "V": "a"} for key in (1, 2, 3)])
+    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"))))], [mine]))
+    history, table = (
+        open_one(spark, str(path), mine.destination.app_id)
+        for open_one, path in ((open_history, mine.destination.history), (open_table, mine.destination.target))
+    )
+    twice, queries = table.rows().filter("ID = 2"), list[str]()
+    other = table.rows(int(table.version or 0) - 1).filter("ID = 1").unionByName(twice).unionByName(twice)
+    monkeypatch.setattr(verify_history, "run_sql", lambda _, query: queries.append(query) or run_sql(spark, query))
+
+    counted = verify_history.folded_differences(spark, history, other, mine.course.latest.key, 99)
+
+    # The table lacks 3, has 2 twice, and an older value in 1.
+    assert (counted, len(queries)) == (ProvedHistory(missing_rows=2, extra_rows=2), 1)
 
 
 HISTORY_DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {

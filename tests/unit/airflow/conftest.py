@@ -92,7 +92,7 @@ def steps(monkeypatch):
     monkeypatch.setitem(sys.modules, "redolake.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")
 
-    stub.measure_runway = lambda *_: RUNWAY  # runs in parallel in every capture run
+    stub.measure_runway = lambda *_, **__: RUNWAY  # runs in parallel in every capture run
 
     stub.read_column_lineage = lambda *_: []
     stub.read_complete_to = lambda *_: {"SHOP.ORDERS": 199, "SHOP.ORDER_LINES": 149}  # runs in every `record`

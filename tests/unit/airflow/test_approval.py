@@ -12,6 +12,8 @@ from unittest import mock
 import pytest
 
 from redolake.steps.apply.transactions import DropCost
+from redolake.steps.ranges.history_prune import ShorterHistory
+from redolake.steps.ranges.history_rebuild import HistoryRebuild
 from tests.unit.airflow.test_dag_runs import names, run
 from tests.unit.airflow.test_recover_dag import recovery
 
@@ -20,6 +22,7 @@ __all__ = ["recovery", "run"]
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 DROP = {"mend": "tx drop", "xid": "3.12.45", "reason": "a forgotten session", "dry_run": False}
+WINDOW = "0000000011-00000000000000000100-00000000000000000200"
 ANN = {"id": "7", "name": "ann"}
 COST = DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7})
 
@@ -77,7 +80,8 @@ def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_appro
     assert "SHOP.ORDERS: 7 row(s)" in asked.body
     name, arguments, how = transactions.calls[-1]
     assert (name, arguments) == ("drop_transaction", ("3.12.45", 3))
-    assert how == {"by": "ann, asked by dag_test", "reason": "agreed with the owner", "start_scn": 150}
+    made = transactions.runs[-1]
+    assert (made.by, made.reason, how) == ("ann, asked by dag_test", "agreed with the owner", {"start_scn": 150})
 
 
 def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
@@ -103,8 +107,8 @@ def test_an_approved_gap_is_declared_only_at_the_cost_that_was_shown(run, recove
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
     assert "declare the gap, SCN 10 to 20" in asked.body
     assert names(recovery) == ["inspect_redo_loss", "declare_gap"]
-    _, (kind, _), how = recovery.calls[-1]
-    assert (kind, how["by"], how["reason"]) == ("gap", "ann, asked by dag_test", "tapes are gone")
+    (_, (kind,), how), made = recovery.calls[-1], recovery.runs[-1]
+    assert (kind, made.by, made.reason) == ("gap", "ann, asked by dag_test", "tapes are gone")
     assert how["approved"] == "gap: declare the gap, SCN 10 to 20"
 
 
@@ -124,7 +128,8 @@ def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, ste
 
     assert names(steps) == ["resume_tables", "look_up_held", "approve_ddl"]
     assert "SHOP.ORDERS: TRUNCATE TABLE orders" in asked.body
-    assert steps.calls[-1][2] == {"by": "ann, asked by dag_test", "reason": "asked for", "address": "at 120"}
+    assert steps.calls[-1][2] == {"address": "at 120"}
+    assert (steps.runs[-1].by, steps.runs[-1].reason) == ("ann, asked by dag_test", "asked for")
 
 
 def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(settings):
@@ -172,7 +177,7 @@ def test_confirm_in_the_form_is_not_enough_where_another_person_approves(between
         states = between_two({**DROP, "confirm": "shop"})
 
     assert (states, transactions.calls[-1][0]) == ({"approve": "success", "mend": "success"}, "drop_transaction")
-    assert transactions.calls[-1][2]["by"] == "ann, asked by bob"
+    assert transactions.runs[-1].by == "ann, asked by bob"
     assert "asked by bob" in asked.body
 
 
@@ -227,6 +232,7 @@ def test_who_asked_may_reject_and_an_answer_in_another_task_s_name_is_no_approva
 
 
 HOSTILE = (
+    "x\u2029asked by ann\x85{{ params }}",
     "a\n```\n# This run changes nothing",
     "~~~\n<script>alert(1)</script>",
     "`````\r\n[approve](javascript:alert(1))",
@@ -250,10 +256,16 @@ def test_no_value_leaves_the_text_before_an_approver_or_adds_a_line_to_it(run, s
         "look_up_held", lambda tables, _: [SimpleNamespace(table=one, text=value, address="at 120") for one in tables]
     )
     steps.answers("record_rejection", None)
+    steps.answers("prune_histories", lambda *_: (ShorterHistory(value, 5, 2, 9, before=value),))
+    steps.answers("rebuild_history", lambda *_: HistoryRebuild(value, 1, 2, 3, 4, 5, mined=(value,)))
+    steps.answers("discard_windows", lambda *_: (value, value))
     forms = {
         "mend, quarantine drop": ({"tables": [value], "reason": value, "dry_run": False}, 4),
         "mend, tx drop": ({"xid": "1.9.9", "reason": value, "dry_run": False}, 5),
         "mend, resume": ({"tables": [value], "ddl": "follow", "reason": value, "dry_run": False}, 3),
+        "mend, history prune": ({"tables": [value], "reason": value, "dry_run": False}, 3),
+        "mend, history rebuild": ({"tables": [value], "reason": value, "dry_run": False}, 3),
+        "mend, remine": ({"window": WINDOW, "discard": True, "reason": value, "dry_run": False}, 4),
         "recover": ({"choice": "gap", "tables": [value], "dry_run": False}, 4),
     }
     for name, (form, count) in forms.items():

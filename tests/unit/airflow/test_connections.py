@@ -2,6 +2,7 @@
 
 import json
 import os
+from urllib.parse import quote
 
 import pytest
 
@@ -180,3 +181,26 @@ def test_a_key_is_found_by_tasks_and_by_a_terminal_where_airflows_database_has_i
 
     assert (before, in_terminal, in_task) == (None, PASSWORD.encode(), PASSWORD.encode())
     assert PASSWORD not in repr(masked)
+
+
+def test_the_primary_of_a_standby_is_found_by_tasks_and_in_a_terminal(settings, monkeypatch):
+    from redolake.airflow.connections import source_of
+    from redolake.cli.connections import resolve_connections
+    from redolake.context import pipeline_params
+
+    in_the_database(conn_type="oracle", login="asks", password=PASSWORD, host="db.example", port=1521, schema="PROD")
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", "")
+    monkeypatch.setenv("AIRFLOW_CONN_STANDBY", "oracle://reads:secret@stby.example/STBY")
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "set"))
+    both = settings()
+    source = both.source.model_copy(update={"connection": "standby", "primary": "the_ledger"})
+    both = both.model_copy(update={"source": source})
+
+    found = [pipeline_params(resolve_connections(both))]
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", f"oracle://asks:{quote(PASSWORD, safe='')}@db.example/PROD")
+    found.append(source_of(both))
+
+    assert [(one.user, one.primary.user, one.primary.dsn) for one in found] == [("reads", "asks", "db.example:1521/PROD")] * 2
+    assert PASSWORD not in repr(found)
+    alone = both.model_copy(update={"source": source.model_copy(update={"primary": None})})
+    assert source_of(alone).primary is None

@@ -8,7 +8,7 @@ import pytest
 from redolake.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
 from redolake.records.windows import LogIdentity, LogTally, SliceRecord
 from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
-from redolake.steps.capture.receive import ReceivedWindow
+from redolake.steps.capture.receive import CapturedWindow
 from redolake.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
 from redolake.steps.proof.repair import ReadAgain
 from redolake.steps.ranges.live import LiveBackfill
@@ -92,7 +92,7 @@ def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_c
         stream = {"kind": "openlogreplicator", "address": "host:5000", "database": "DB"}
         return capture_dag(pipeline.model_copy(update={"source": pipeline.source.model_copy(update=stream)}))
 
-    steps.answers("receive_next_window", ReceivedWindow(NOTHING_NEW if landed is None else PLANNED, landed))
+    steps.answers("receive_next_window", CapturedWindow(NOTHING_NEW if landed is None else PLANNED, landed))
 
     states, ran = run(streaming)
 

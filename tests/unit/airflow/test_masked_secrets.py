@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from demo import services
-from demo.services import REPOSITORY, Services
+from demo.services import FILES, Services
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -14,7 +14,7 @@ FOLDERS = ("dags", "demo", "docker", "pipelines", "plugins", "sql", "standin")
 
 def paths():
     """Return the paths that stack frames and messages contain."""
-    own = [file.relative_to(REPOSITORY) for folder in FOLDERS for file in (REPOSITORY / folder).rglob("*.*")]
+    own = [file.relative_to(FILES) for folder in FOLDERS for file in (FILES / folder).rglob("*.*")]
     landed = [Path("landing/shop/windows/1-100-200/manifest.json"), Path("lake/shop/order_lines/_delta_log")]
     return sorted(str(path) for path in [*own, *landed] if "__pycache__" not in path.parts)
 
@@ -47,9 +47,9 @@ def test_an_ordinary_word_would_hide_parts_of_paths(tmp_path, monkeypatch):
 
 
 def test_the_first_day_makes_passwords_that_are_no_words():
-    steps = (REPOSITORY / "docs" / "first-day.md").read_text()
+    steps = (FILES / "docs" / "first-day.md").read_text()
 
-    named = [line.partition("=")[0] for line in (REPOSITORY / ".env.example").read_text().splitlines() if "=" in line]
+    named = [line.partition("=")[0] for line in (FILES / ".env.example").read_text().splitlines() if "=" in line]
     assert "A$(openssl rand -hex 8)" in steps
     passwords, others = loops_of(steps)
     assert set(named) == {*(f"{name}_PASSWORD" for name in passwords), *others}

@@ -187,8 +187,8 @@ TRANSACTION = {"mend": "tx drop", "xid": " 3.12.45 ", "reason": "old", "dry_run"
 def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, mends, form, state, called):
     assert (mended(run, form)[0], names(mends)) == (state, called)
     if len(called) == 2:
-        ((_, looked_up, _), (_, dropped, how)) = mends.calls
-        assert (looked_up[0], dropped, how["reason"]) == ("3.12.45", ("3.12.45", 3), "old")
+        ((_, looked_up, _), (_, dropped, _)) = mends.calls
+        assert (looked_up[0], dropped, mends.runs[-1].reason) == ("3.12.45", ("3.12.45", 3), "old")
 
 
 HELD = TableLine("SHOP.ORDERS", "lake", "held", 99, 7, False, None, (), "", code="x", error="made up")

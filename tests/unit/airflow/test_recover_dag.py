@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from redolake.errors import Finding
-from redolake.reconcile.redo_loss import ErrorReport
 from redolake.records.shown_facts import Choice
 from redolake.steps.checks.doctor_report import DoctorReport
 from redolake.steps.proof.repair import ReadAgain
@@ -27,7 +26,7 @@ MADE = DeclaredGapReport(
 
 
 def look(lost):
-    error = ErrorReport("RedoLost", "log 7 is gone", {}, "") if lost else None
+    error = {"code": "RedoLost", "what": "log 7 is gone", "where": {}, "cure": ""} if lost else None
     return RecoveryReport("shop", lost, Position(1, 1, 10), error)
 
 
@@ -93,8 +92,8 @@ def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
     states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop", "dry_run": False})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
-    ((_, (kind, _), how),) = recovery.calls
-    assert (kind, how["scn"], how["reason"]) == ("gap", None, "tapes are gone")
+    ((_, (kind,), how),) = recovery.calls
+    assert (kind, how["scn"], recovery.runs[-1].reason) == ("gap", None, "tapes are gone")
 
 
 def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, monkeypatch, tmp_path):

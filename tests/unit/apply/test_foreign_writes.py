@@ -22,6 +22,13 @@ def others(operation: str = "DELETE", *, change: bool = True) -> list[dict[str, 
     return [{"commitInfo": {"operation": operation}}, {"remove": {"path": "x", "dataChange": change}}]
 
 
+def upkeep(**note: object) -> list[dict[str, object]]:
+    return [
+        {"commitInfo": {"operation": "OPTIMIZE", "userMetadata": text_of({"upkeep": "x", **note})}},
+        *others(change=False)[1:],
+    ]
+
+
 SETTING = [{"commitInfo": {"operation": "SET TBLPROPERTIES", "userMetadata": text_of({"settings": "x"})}}]
 CASES = {
     "after our last commit": ([ours(), others(), others("UPDATE")], [(1, "DELETE"), (2, "UPDATE")]),
@@ -45,6 +52,9 @@ CASES = {
         [ours(), [{"commitInfo": {"operation": "WRITE", "userMetadata": text_of({"history_begins": 7})}}, ADD]],
         [],
     ),
+    "upkeep of ours that checked": ([ours(), others(), upkeep(checked=0)], [(1, "DELETE")]),
+    "upkeep of ours that knew it": ([ours(), others(), ours(checked=1), upkeep(checked=2)], []),
+    "upkeep of ours that found rows of others": ([ours(), others(), upkeep()], [(1, "DELETE")]),
     "another incarnation is ours": ([ours("shop/SHOP.ORDERS/7"), ours(checked=0)], []),
 }
 
@@ -58,6 +68,18 @@ def test_each_commit_of_others_is_seen_until_one_of_ours_has_checked_it(tmp_path
 
 def test_commits_of_others_are_seen_when_log_retention_has_removed_ours(tmp_path: Path) -> None:
     assert foreign(tmp_path, [ours(), others("UPDATE"), others()], kept_from=2) == [(2, "DELETE")]
+
+
+@pytest.mark.parametrize("left", [others("OPTIMIZE", change=False), SETTING, upkeep()])
+def test_commits_that_log_retention_has_removed_after_ours_are_not_taken_for_none(tmp_path: Path, left: list[object]) -> None:
+    """Others changed rows, and compacted the table. Only that is left."""
+    ((version, what),) = foreign(tmp_path, [ours(), others(), left], kept_from=2)  # type: ignore[list-item]
+
+    assert (version, "log retention" in what) == (2, True)
+
+
+def test_a_table_at_rest_that_is_only_maintained_is_known_by_what_that_has_checked(tmp_path: Path) -> None:
+    assert foreign(tmp_path, [ours(), upkeep(checked=0), upkeep(checked=1)], kept_from=2) == []
 
 
 def foreign(table: Path, commits: list[list[dict[str, object]]], kept_from: int = 0) -> list[tuple[int, str]]:

@@ -34,7 +34,7 @@ def test_a_table_inside_that_of_another_pipeline_is_refused_and_names_it(tmp_pat
         check_not_nested(mine, TABLE)
 
 
-@pytest.mark.parametrize("inner", ["t", "x/y/t"])
+@pytest.mark.parametrize("inner", ["t", "x/y/t", "K=1/t", "_K=1/t", "K=1/L=2/x/t"])  # VACUUM looks below partitions too
 def test_a_table_around_that_of_another_pipeline_is_refused_and_names_it(tmp_path: Path, inner: str) -> None:
     mine, other = delta(tmp_path / "mine", "mine"), delta(tmp_path / "mine" / inner)
 
@@ -100,3 +100,10 @@ def test_a_batch_asks_for_nested_folders_only_beside_another_pipeline(tmp_path: 
     ask(False)
     with pytest.raises(FolderTaken, match="lies inside that of SHOP"):
         ask(True)
+
+
+def test_a_batch_lists_no_partitions(tmp_path: Path) -> None:
+    mine = delta(tmp_path / "mine", "mine")
+    delta(tmp_path / "mine" / "K=1" / "t")
+
+    check_not_nested(mine, TABLE, in_partitions=False)

@@ -18,9 +18,8 @@ from redolake.cli import app, output
 from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
-from redolake.reconcile.dropped_transactions import DropReport
-from redolake.reconcile.redo_loss import ErrorReport
-from redolake.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
+from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import FindingGroup
 from redolake.steps.plan_edit import EditPlan, TableEdit
 from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
@@ -253,7 +252,7 @@ def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     drop = DropReport(3, "3.12.45", 2, 150, None, 7, 90, None, "forgotten", "ada", "now", "open", None, found.tables, ())
     monkeypatch.setattr(steps, "look_up_transaction", lambda *_: found)
     dropped: list[object] = []
-    monkeypatch.setattr(steps, "drop_transaction", lambda *_, **how: dropped.append(how["reason"]) or drop)
+    monkeypatch.setattr(steps, "drop_transaction", lambda made, *_, **__: dropped.append(made.reason) or drop)
     order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
 
     code, output = run(*order)
@@ -366,7 +365,8 @@ VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), fr
 GAP = DeclaredGapReport("gap", 100, 200, 1, "gone", "ann", AT, "log 5", ("SHOP.T",), 0, (), from_at=AT)
 PLAN = BackfillPlan(RangeEnd("100", 100, AT), RangeEnd("now", 200, AT), 2, 4, 30, 90, 1000, 0, 0)
 BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), PLAN), RecordedBackfill(200, ()))
-LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), ErrorReport("RedoLost", "gone", {}, "wait"), position_at=AT)
+GONE = {"code": "RedoLost", "what": "gone", "where": {}, "cure": "wait"}
+LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), GONE, position_at=AT)
 LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
 
 

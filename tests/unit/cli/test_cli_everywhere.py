@@ -37,9 +37,9 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
 TEXTS = {"setup-sql", "metrics", "views"}  # print what another program takes: SQL*Plus, Prometheus, an engine
-BECOMES_SPARK = {"spark serve"}  # the process goes on as another program
+BECOMES_ANOTHER = {"spark serve", "demo"}  # the process goes on as another program
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
-OF_HOST = {"spark setup", "spark compile", "spark pack", "spark serve"}  # without a file
+OF_HOST = {"demo", "spark setup", "spark compile", "spark pack", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from 1 --to 2",
     "fill-columns": "SHOP.ORDERS",
@@ -123,13 +123,13 @@ def test_a_command_has_help_and_the_common_options(name: str) -> None:
     assert re.match(r"[A-Z][a-z]+ ", first)
     assert first.endswith(".")
     assert name in OF_HOST or {"--config", "-c"} <= options
-    assert name in TEXTS | BECOMES_SPARK or {"--output", "-o"} <= options
+    assert name in TEXTS | BECOMES_ANOTHER or {"--output", "-o"} <= options
     assert name in OF_ALL | OF_HOST or {"--pipeline", "-p"} <= options
     undescribed = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
     assert undescribed == []
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK))
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_ANOTHER))
 def test_json_is_one_document_also_of_an_error(name: str, fresh: Path) -> None:
     done = run(name, fresh, "--output", "json")
 
@@ -154,7 +154,7 @@ def objects(body: Any) -> Iterator[dict[str, Any]]:
 
 def test_in_json_a_time_has_one_form_an_scn_is_a_number_and_a_table_is_a_table(running: Path) -> None:
     wrong = []
-    for name in sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK):
+    for name in sorted(COMMANDS.keys() - TEXTS - BECOMES_ANOTHER):
         for found in objects(json.loads(run(name, running, "--output", "json").stdout)):
             for key, value in found.items():
                 time = TIME.fullmatch(value) if isinstance(value, str) else None
@@ -169,7 +169,7 @@ def test_in_json_a_time_has_one_form_an_scn_is_a_number_and_a_table_is_a_table(r
 
 
 @pytest.mark.parametrize("kind", ["fresh", "running"])
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK))
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_ANOTHER))
 def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kind: str, request: pytest.FixtureRequest) -> None:
     done = run(name, request.getfixturevalue(kind))
     said = done.stdout or done.stderr

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Group
 
 from redolake.cli.monitoring import show_details, tables_grid
 from redolake.cli.output import Output as Form
-from redolake.cli.output import console, findings_text, grid, print_alert, print_error, print_progress, show
+from redolake.cli.output import console, findings_text, given, grid, print_alert, print_error, print_progress, show, text_of
 from redolake.cli.quarantine import quarantine_text
 from redolake.errors import Finding
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantineList
@@ -58,3 +59,31 @@ def test_a_long_list_of_changes_in_quarantine_shows_its_beginning_and_says_where
 
     assert shown.count("UPDATE") == 200
     assert "1000 key(s) in quarantine; the first 200 of 1000 changes, --output json has all" in " ".join(shown.split())
+
+
+COMMAND = "do it again with `redolake repair SHOP.ORDERS --key ID=42 --execute --reason 'why not'` once that has ended"
+PRINTED = (
+    lambda: console.print(grid(COMMAND, ("a", "do this"), [("x", COMMAND)])),
+    lambda: console.print(grid("", ("a", "do this"), [(n, COMMAND) for n in range(3)], ("a",))),
+    lambda: show(Form.table, [], lambda: Group(grid("", ("a",), [(1,)]), text_of(COMMAND))),
+    lambda: show(Form.table, [], lambda: findings_text([Finding("x", COMMAND, COMMAND)])),
+    lambda: show(Form.table, [], lambda: COMMAND),
+    lambda: print_alert(COMMAND, COMMAND),
+    lambda: print_error(COMMAND),
+    lambda: print_progress(COMMAND),
+)
+
+
+@pytest.mark.parametrize("width", [40, 80, 500])
+@pytest.mark.parametrize("place", range(len(PRINTED)))
+def test_a_command_names_its_pipeline_however_narrow_the_terminal(
+    place: int, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell breaks it over lines, and a highlighted word of it is drawn apart."""
+    monkeypatch.setattr(given, "options", ("-p shop",))
+    monkeypatch.setattr(console, "_width", width)
+
+    PRINTED[place]()
+
+    letters = "".join(c for c in "".join(capsys.readouterr()) if c.isalnum() or c in "-='`")
+    assert letters.count("redolakerepair") == letters.count("--reason'whynot'-pshop`") > 0

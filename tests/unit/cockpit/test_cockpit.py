@@ -327,8 +327,17 @@ def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
     with_bytes = replace(in_chunks, bytes=200_000_000_000, bytes_read=7_500_000_000, seconds_left=5400)
     shop.ledger.record_fact("snapshot", to_body(with_bytes), "SHOP.CUSTOMERS")
     found = seen(shop).tables[0].snapshot
-    assert found.startswith("30 of 800 chunks, 7.5 GB of 200.0 GB, read AS OF SCN")
+    assert found.startswith("30 of 800 chunks, 7.5 GB of 200.0 GB (4 %), read AS OF SCN")
     assert found.endswith("the last 50 s ago, some 1 h 30 min left then")
+    in_one_piece = SnapshotFact("reading", FIRST_SCN + 9, 120_000, seconds_left=95, expected=500_000, rows_per_second=4000)
+    shop.ledger.record_fact("snapshot", to_body(in_one_piece), "SHOP.CUSTOMERS")
+    found = seen(shop).tables[0].snapshot
+    assert found.startswith("120,000 of some 500,000 (24 %) rows read AS OF SCN")
+    assert found.endswith("50 s ago, 4,000 rows a second, some 1 min 35 s left then")
+    shown = prometheus_text([seen(shop)])
+    of_table = '{pipeline="shop",table="SHOP.CUSTOMERS"}'
+    for name, value in (("read_ratio", "0.24"), ("rows_per_second", "4000"), ("seconds_left", "95")):
+        assert f"redolake_snapshot_{name}{of_table} {value}\n" in shown
 
 
 def test_choices_after_lost_redo_have_their_costs_and_ask_for_what_the_form_needs(shop: CockpitLedger) -> None:

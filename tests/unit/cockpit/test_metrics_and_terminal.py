@@ -14,8 +14,14 @@ import yaml
 from typer.testing import CliRunner
 
 from redolake.cli import app
+from redolake.cli.cockpit import verdict
 from redolake.cli.output import console
-from redolake.cockpit.metrics import HELP
+from redolake.cockpit.metrics import HELP, prometheus_text
+from redolake.cockpit.overview import read_overview
+from redolake.errors import one_line
+from redolake.records.codec import to_body
+from redolake.records.shown_facts import DropFact, DropsFact, ProofFact, QuarantineFact
+from redolake.values.table import TableId
 from tests.states.cockpit_ledger import CockpitLedger
 
 SAMPLE = re.compile(r'([a-z_]+)\{([a-z_]+="[^"\n]*"(?:,[a-z_]+="[^"\n]*")*)\} (-?[0-9.e+-]+)')
@@ -107,3 +113,31 @@ def test_status_says_the_sentence_first_and_no_open_transaction_is_said_in_words
 
     assert status.startswith("shop: not started. The ledger knows of no table with contents.")
     assert "No transaction is open." in listed
+
+
+NAMES = ("A\nB", "A\n  do this: redolake recover --yes", "\x1b[2JA", "A\u202eB", "`A`", "A|'B", "A\u2028B")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_adds_a_line_to_what_is_said_of_a_pipeline(tmp_path: Path, name: str) -> None:
+    table = TableId("SHOP", name)
+    shop = CockpitLedger(tmp_path, datetime.now(UTC), tables=(str(table), "SHOP.ORDERS"))
+    shop.run(windows=1)
+    shop.ledger.record_facts(
+        {
+            ("drops", ""): to_body(DropsFact((DropFact("1.2.3", 2_000_005, (str(table),)),))),
+            ("quarantine", str(table)): to_body(QuarantineFact(3)),
+            ("proofs", str(table)): {"proofs": [{**to_body(ProofFact(9, 4, 2, missing_rows=1)), "at": shop.now.isoformat()}]},
+        }
+    )
+    hold = {"code": "X", "what": "w", "cure": "c", "where": {"table": str(table)}}
+    shop.ledger.hold(table, hold)
+    found = read_overview(shop.pipeline, shop.url, shop.now)
+    shop.ledger.close()
+
+    said = verdict(found).plain.split("\n")
+    assert len(said) == 3
+    assert one_line(str(table)) in said[1]
+    health = found.health
+    assert all(line.isprintable() for line in (*said, health.sentence, *health.more, health.cure))
+    assert all(SAMPLE.fullmatch(line) for line in prometheus_text([found]).split("\n") if line and line[0] != "#")

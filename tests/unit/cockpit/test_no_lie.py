@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from redolake.cockpit.render import Pages
 from redolake.config import Pipeline
 from redolake.ledger.entries import Loss, TableEntry
 from redolake.ledger.reading import FactRow, LedgerReading, WindowRow
+from redolake.records.batches.carry import OpenTransaction
 from redolake.records.codec import to_body
 from redolake.records.gaps import DeclaredGap
 from redolake.records.proofs import ProvedHistory
@@ -125,6 +126,10 @@ class World:
     runway: tuple[str, bool] | None = ("enough", True)  # its state, and whether it is a floor
     unproved: bool = False
     known: Mapping[int, bool] = field(default_factory=dict)  # by table: whether the time of its position is known
+    contact: int | None = 0  # how long ago a run has asked Oracle, in seconds; None where the ledger was rebuilt since
+    unaccounted: int = 0  # change rows of the newest window that became nothing
+    opened: tuple[int | None, ...] = ()  # ages of the open transactions, None where LogMiner did not see them begin
+    waits: int | None = None  # seconds since a window has landed that is not applied
 
     def name(self, number: int) -> str:
         return f"SHOP.T{number}"
@@ -142,17 +147,21 @@ class World:
         ids = [TableId.parse(self.name(n)) for n in range(len(self.tables))]
         entries = tuple(entry_of(ids[n], table) for n, table in enumerate(self.tables))
         end = None if self.window_lag is None else HEAD - self.window_lag + 1
-        windows = () if end is None else (window_of(end),)
+        windows = () if end is None else (window_of(end, self.unaccounted),)
+        if self.waits is not None:
+            landed = NOW - timedelta(seconds=self.waits)
+            windows = (replace(window_of(HEAD), state="landed", landed_at=landed, applied_at=None, account=None), *windows)
         return LedgerReading(
             read_at=NOW, position=Position(1, INCARNATION, Scn(end or SNAPSHOT)), position_at=None, windows=windows,
-            older_windows=False, window_counts={}, tables=entries,
+            older_windows=False, window_counts={} if self.waits is None else {"landed": 1}, tables=entries,
             contents_at={
                 ids[n]: time_of(HEAD - t.lag)
                 for n, t in enumerate(self.tables)
                 if t.lag is not None and self.known.get(n, True)
             },
             changes={}, changed_at={}, ddl={}, batches=(), batch_under_way=None, batch_starts={}, lease_owner=None,
-            lease_until=None, open_transactions=(), open_count=0, open_rows=0,
+            lease_until=None, open_count=len(self.opened), open_rows=0,
+            open_transactions=tuple(opened_at(n, age) for n, age in enumerate(self.opened)),
             loss=LOSS if self.lost else None,
             gaps=self.gaps(), decisions=(), facts=self.facts(ids),
             dropped_at={ids[n]: HEAD - 100 for n, table in enumerate(self.tables) if table.dropped},
@@ -169,9 +178,12 @@ class World:
         )  # fmt: skip
 
     def facts(self, ids: Sequence[TableId]) -> dict[str, dict[str, FactRow]]:
-        found: dict[str, dict[str, FactRow]] = {"source": {"": FactRow(to_body(SourceFact(0.0)), NOW)}}
-        if self.plan is not None:
-            found["plan"] = {"": FactRow(to_body(PlanFact(self.plan, "r", NOW.isoformat(), 1, 9)), NOW)}
+        found: dict[str, dict[str, FactRow]] = {}
+        if self.contact is not None:
+            asked = NOW - timedelta(seconds=self.contact)
+            found["source"] = {"": FactRow(to_body(SourceFact(0.0)), asked)}
+            if self.plan is not None:
+                found["plan"] = {"": FactRow(to_body(PlanFact(self.plan, "r", asked.isoformat(), 1, 9)), asked)}
         if self.away:
             failure = FailureFact("SourceUnavailable", "no listener", "start it", NOW.isoformat())
             found["source failure"] = {"": FactRow(to_body(failure), NOW)}
@@ -207,9 +219,14 @@ def entry_of(table: TableId, made: Made) -> TableEntry:
     )  # fmt: skip
 
 
-def window_of(end: int) -> WindowRow:
-    at = time_of(end)
-    return WindowRow("w", INCARNATION, end - 50, end, "applied", at, at, at, at, "b", 1, 1, 1, 1.0, {"landed": 1, "applied": 1})
+def window_of(end: int, unaccounted: int = 0) -> WindowRow:
+    at, account = time_of(end), {"landed": 1 + unaccounted, "applied": 1}
+    return WindowRow("w", INCARNATION, end - 50, end, "applied", at, at, at, at, "b", 1, 1, 1, 1.0, account)
+
+
+def opened_at(number: int, age: int | None) -> OpenTransaction:
+    first_at = None if age is None else (NOW - timedelta(seconds=age)).replace(tzinfo=None).isoformat()
+    return OpenTransaction(3, f"1.2.{number}", 1, SNAPSHOT + number, first_at, 1, 100, "SHOP")
 
 
 COMPARED = st.builds(
@@ -246,6 +263,10 @@ WORLDS = st.builds(
     st.none() | st.sampled_from([("enough", True), ("enough", False), ("low", False), ("lost", False)]),
     st.sampled_from([False, False, True]),
     st.dictionaries(st.integers(0, 4), st.booleans(), max_size=2),
+    st.sampled_from([0, 0, 30, 5_000, None]),
+    st.sampled_from([0, 0, 0, 2]),
+    st.lists(st.none() | st.integers(0, 9_000), max_size=2).map(tuple),
+    st.none() | st.integers(0, 5_000),
 )
 
 
@@ -296,8 +317,15 @@ def test_no_summary_says_more_than_the_ledger_knows(world: World) -> None:
     assert f'class="verdict {found.health.tone}"' in page
     least_known: bool = behind is not None and all(world.known.get(n, True) for n, t in live.items() if t.lag == behind)
     is_late = least_known and behind is not None and behind > 300
-    others_hide_it = world.lost or world.away or world.paused or world.plan == "wait"
-    assert not (found.health.state == "late" and least_known and not is_late), terminal
+    waits_long = not least_known and world.waits is not None and world.waits > 300
+    is_asked = world.contact is not None and world.contact <= 900
+    others_hide_it = world.lost or world.away or world.paused or (world.plan == "wait" and world.contact is not None)
+    assert not (found.health.state == "late" and least_known and is_asked and not is_late), terminal
+    assert found.health.state not in ("on time", "incomplete", "wrong") or (is_asked and not waits_long), terminal
+    missing = world.unaccounted if world.window_lag is not None else 0
+    assert not missing or found.health.tone == "bad", terminal
+    assert not missing or "not accounted for" in terminal or found.health.state in ("not started", "snapshotting"), terminal
+    assert not missing or found.health.state != "on time", terminal
     assert not is_late or found.health.state == "late" or others_hide_it, terminal
     for n, table in enumerate(world.tables):
         line = next(one for one in found.tables if one.table == world.name(n))
@@ -313,6 +341,12 @@ def test_no_summary_says_more_than_the_ledger_knows(world: World) -> None:
         any(n in t.gaps for t in world.tables if t.counts) for n in range(len(GAPS))
     )
     assert metrics["redolake_tables_right"] == len(right)
+    ages = [age for age in world.opened if age is not None]
+    assert metrics["redolake_open_transactions"] == len(world.opened)
+    assert metrics.get("redolake_oldest_transaction_seconds") == (max(ages, default=None) if world.opened else 0)
+    assert metrics["redolake_waiting_windows"] == (world.waits is not None)
+    asked = metrics.get("redolake_source_contact_age_seconds")
+    assert asked == world.contact, "where nobody has asked, no age is known"
     wrong = [t for t in captured if "differs" in [p.says for p in t.proofs if p.says not in ("error", "sample")][:1]]
     assert metrics["redolake_tables_differing"] == len(wrong)
     assert metrics["redolake_quarantined_keys"] == sum(t.quarantined for t in captured)

@@ -216,6 +216,10 @@ WRONG = {
     "a table in the landing": (GOOD.replace("lake: /lake/", "lake: ${ROOT}/landing/shop"), "the landing of shop"),
     "a property that says whose the table is": (GOOD + "    properties: {redolake.pipeline: other}\n", "whose the table is"),
     "a ledger below each process's own folder": (GOOD + "    ledger: {url: 'sqlite:///x.db'}\n", "is not absolute"),
+    "a standby that is its own primary": (
+        GOOD.replace("{connection: oracle_shop", "{connection: oracle_shop, primary: oracle_shop"),
+        "`primary` is `connection`",
+    ),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 

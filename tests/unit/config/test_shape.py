@@ -51,7 +51,7 @@ def refused(settings: str) -> list[tuple[str, str]]:
     ],
 )
 def test_the_columns_of_an_expression_are_found_by_oracles_rules_of_names(text: str, names: list[str]) -> None:
-    assert sorted(use.name for use in uses(text)) == sorted(names)
+    assert sorted(name for name, _, _ in uses(text)) == sorted(names)
 
 
 def test_only_the_names_of_columns_are_replaced_in_the_text_that_spark_gets() -> None:

@@ -159,7 +159,7 @@ class PipelineOnDisk:
                     Position(DBID, end_in, Scn(end)),
                     "tapes are gone",
                     "dba",
-                    "2026-05-01",
+                    "2026-05-01T00:00:00+00:00",
                     "log 7",
                     {"SHOP.ORDERS": snapshot_scn},
                     dropped,

@@ -37,7 +37,7 @@ def pushed(text: str, rules: Rules = NO_RULES) -> PushedFilter | None:
 
 def row_filter(text: str) -> RowFilter:
     ids = {column.name: column.id for column in COLUMNS}
-    return RowFilter(with_ids(text, ids), tuple(ids[use.name] for use in uses(text)), text)
+    return RowFilter(with_ids(text, ids), tuple(ids[name] for name, _, _ in uses(text)), text)
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ FORMATS = {
     "redo fact": (1, "b31dda0f917a"),
     "runway fact": (1, "27d08b475a0b"),
     "choices fact": (1, "079de12041e4"),
-    "proof fact": (5, "8e3e0562065d"),
+    "proof fact": (6, "1bacbfc28de0"),
     "quarantine fact": (1, "323660a56d08"),
     "history fact": (1, "111e9b8f644c"),
-    "snapshot fact": (4, "e0411943bda2"),
+    "snapshot fact": (5, "423f15607b59"),
     "lost position": (1, "341d69a8cbb7"),
     "missing log report": (1, "5d5221bcbf8a"),
 }

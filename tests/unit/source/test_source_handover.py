@@ -10,7 +10,13 @@ import pytest
 from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused
 from redolake.source import handover
 from redolake.source.facts import ActiveTransaction
-from redolake.source.handover import Handover, read_handover_and_tables, require_known_starts, require_primary
+from redolake.source.handover import (
+    Handover,
+    read_handover,
+    read_handover_and_tables,
+    require_known_starts,
+    require_primary,
+)
 from redolake.values.scn import Scn
 
 Prepared = namedtuple("Prepared", "local_tran_id con_id")
@@ -30,6 +36,59 @@ def test_a_prepared_transaction_without_a_known_start_must_end_before_a_snapshot
         require_known_starts([Prepared("5.1.99", 3), prepared], LISTED)
 
     assert f"COMMIT FORCE '{prepared.local_tran_id}'" in caught.value.cure
+
+
+Side = namedtuple("Side", "inst_id dbid db_unique_name database_role open_mode resetlogs_scn current_scn")
+STANDBY = Side(1, 7, "STBY", "PHYSICAL STANDBY", "READ ONLY WITH APPLY", 1, 150)
+PRIMARY = Side(1, 7, "PROD", "PRIMARY", "READ WRITE", 1, 200)
+
+
+class Host:
+    """A source that answers each statement with the next of its answers."""
+
+    pdb_only, names_primary = False, True
+
+    def __init__(self, answers, partner=None):
+        self.answers, self.partner, self.reached = {name: list(rows) for name, rows in answers.items()}, partner, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def use_container(self, name):
+        pass
+
+    def primary(self):
+        return self.partner
+
+    def query(self, name, **binds):
+        return self.answers[name].pop(0)
+
+    def reach(self, scn):
+        self.reached.append(scn)
+
+
+def pair(*standby):
+    instances = [
+        [PRIMARY, PRIMARY._replace(inst_id=2, current_scn=190)],
+        [PRIMARY, PRIMARY._replace(inst_id=2, current_scn=210)],
+    ]
+    primary = Host({"instances": instances, "active_transactions": [[]], "prepared_transactions": [[]]})
+    return Host({"database": [[row] for row in standby]}, primary)
+
+
+def test_the_lowest_scn_of_the_primarys_instances_begins_and_the_highest_is_the_snapshots():
+    source = pair(STANDBY, STANDBY)
+    assert read_handover(source) == Handover(Scn(190), (), Scn(210))
+    assert source.reached == [210]
+
+
+@pytest.mark.parametrize("now", [STANDBY._replace(database_role="PRIMARY"), STANDBY._replace(resetlogs_scn=160)])
+def test_a_change_of_roles_while_the_standby_catches_up_gives_no_snapshot(now):
+    with pytest.raises(SnapshotTooEarly, match="of another branch"):
+        read_handover(pair(STANDBY, now))
 
 
 DDL_AT = datetime(2026, 1, 1, 12, 0, 0)

@@ -27,10 +27,10 @@ def test_a_select_ends_without_a_semicolon_and_a_block_with_one():
         assert one.sql.endswith(";") == one.sql.startswith("BEGIN")
 
 
-def test_only_transactions_are_read_from_every_instance():
+def test_only_transactions_and_scns_are_read_from_every_instance():
     text = " ".join(one.sql for one in statements().values()).lower()
 
-    assert set(re.findall(r"gv\$\w+", text)) == {"gv$transaction"}
+    assert set(re.findall(r"gv\$\w+", text)) == {"gv$transaction", "gv$database"}
 
 
 def test_comments_are_kept_apart_from_the_statement():

@@ -103,7 +103,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
     assert (found.lost, [choice.name for choice in found.choices]) == (bool(options), options)
     if options:
         assert found.error is not None
-        assert found.error.what == error.what
+        assert found.error["what"] == error.what
         assert "SCN 100 to 209" in next(choice.what for choice in found.choices if choice.name == "gap")
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from redolake.config import Pipeline
 from redolake.config.keep import KeepSettings
-from redolake.context import Run
-from redolake.errors import ConfigurationError, LandingDamaged
+from redolake.context import Run, owner
+from redolake.errors import ConfigurationError, LandingDamaged, Terminal
 from redolake.land import files as landed_files
 from redolake.land import layout
+from redolake.land.pruned import PrunedFiles
 from redolake.ledger import store
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import catch_up, next_batch
@@ -68,6 +72,17 @@ class OldPipeline(PipelineOnDisk):
 
     def prune(self) -> PruneReport:
         return prune_pipeline(self.keeping, execute=True, by="dba")
+
+    def show(self) -> Any:
+        """Return what a prune would remove, as it is kept until a person approves it."""
+        return json.loads(json.dumps(prune_pipeline(self.keeping).shown))
+
+    def prune_as(self, shown: Any) -> PruneReport:
+        return prune_pipeline(self.keeping, execute=True, by="dba", shown=shown)
+
+    def write_old(self, path: str) -> None:
+        self.write(path, "x")
+        os.utime(self.folder / "shop" / path, (time.time() - MONTH,) * 2)
 
     def all_files(self) -> dict[str, bytes]:
         root = self.folder / "shop"
@@ -169,6 +184,68 @@ def test_a_second_prune_goes_on_from_the_first(old: OldPipeline) -> None:
         assert pruned is not None
         assert ([step.scn for step in pruned.steps], pruned.windows) == ([700, 900], 8)
         assert capture_scn(context, ORDERS) == 100
+
+
+# --- What was approved --------------------------------------------------------------------------------------------------
+
+
+def test_what_was_approved_goes_and_nothing_that_has_grown_old_since(old: OldPipeline) -> None:
+    shown = old.show()
+    old.age(900)
+
+    assert old.prune_as(shown).begins_at == 700
+    assert old.windows() == [700, 800, 900, 1000]
+
+
+@pytest.mark.parametrize("change", ["a promise", "one more file", "one less", "cut meanwhile"])
+def test_nothing_goes_where_it_is_not_what_was_approved(old: OldPipeline, change: str) -> None:
+    left = f"windows/{FIRST:010d}-{900:020d}-{1000:020d}/redo-dead-00000.parquet"
+    old.write_old(left)
+    shown = old.show()
+    with old.opened() as context:
+        if change == "a promise":
+            context.landing.snapshots.begin(dictionary_of(450), 450, "epoch", ChainPosition(FIRST, 420))
+    if change == "one more file":
+        old.write_old(left.replace("dead", "dead2"))
+    elif change == "one less":
+        old.files.remove(left)
+    elif change == "cut meanwhile":
+        old.prune()
+    before = old.all_files()
+
+    with pytest.raises(Terminal, match=r"were shown.*\n.*look again"):
+        old.prune_as(shown)
+    assert old.all_files() == before
+
+
+def test_the_command_that_asks_prunes_what_it_has_shown(old: OldPipeline) -> None:
+    from redolake.operations.upkeep import prune
+
+    looked = prune.act(Run(old.keeping))
+    old.age(900)
+    done = prune.act(Run(old.keeping, execute=True, by="dba", shown=json.loads(json.dumps(looked.shown))))
+
+    assert (done.result.kinds, old.windows()[0]) == (looked.result.kinds, 700)
+
+
+def test_the_decision_is_recorded_before_the_chain_is_cut(old: OldPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed prune leaves who decided it and why; the next one cuts."""
+    with monkeypatch.context() as patched:
+        patched.setattr(PrunedFiles, "write_pruned", mock.Mock(side_effect=OSError("killed")))
+        with pytest.raises(OSError, match="killed"):
+            old.prune()
+    with old.opened() as context:
+        (made,) = context.ledger.decisions("pruned")
+        assert (made.who, made.body["from_scn"], context.landing.pruned) == ("dba", 700, None)
+    assert old.prune().begins_at == 700
+
+
+def test_a_program_that_names_nobody_is_named_itself(old: OldPipeline) -> None:
+    prune_pipeline(old.keeping, execute=True)
+
+    with old.opened() as context:
+        (made,) = context.ledger.decisions("pruned")
+        assert made.who == read_status(old.keeping).pruned_by == owner()
 
 
 # --- What a promise keeps ---------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from redolake.records.windows import LogIdentity, WindowManifest
-from redolake.source import ScnAtTime
 from redolake.steps.ranges.range_ends import RangeEnd, end_of, scn_of
 from redolake.values.moment import parse_moment
 
@@ -81,7 +80,7 @@ def asked(scn, *, at="2026-11-20 09:30 UTC", why=None):
 
     def clock(time):
         heard.append(time)
-        return why if why is not None else ScnAtTime(scn, time)
+        return why if why is not None else (scn, time)
 
     context = SimpleNamespace(
         ledger=SimpleNamespace(end_times=lambda _: TIMES, time_written=lambda _: None), landing=SimpleNamespace(pruned=None)

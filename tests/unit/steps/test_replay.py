@@ -140,7 +140,7 @@ def copy(landing: Landing) -> list[BatchSpec]:
 def swap(landing: Landing) -> list[BatchSpec]:
     with (
         mock.patch("redolake.job.swap.position_of_copy", return_value=349),
-        mock.patch("redolake.job.swap.find_swap", return_value=mock.Mock(kept="kept", version=9)),
+        mock.patch("redolake.job.swap.find_swap", return_value=("kept", 9)),
     ):
         return given_to(
             "redolake.job.swap.fold_into_copies",
@@ -155,7 +155,7 @@ def rebuild(landing: Landing) -> list[BatchSpec]:
     with (
         mock.patch("redolake.job.as_of.make_copy"),
         mock.patch("redolake.job.history_rebuild.goes_back_to", return_value=None),
-        mock.patch("redolake.job.history_rebuild.join_history"),
+        mock.patch("redolake.job.history_rebuild.join_history", return_value=(1, 1)),
     ):
         return given_to(
             "redolake.job.as_of.bring_on",

@@ -92,7 +92,7 @@ def test_old_results_are_pruned_up_to_the_newest_comparison_of_all_rows(context:
     for name, share in zip(names, (1.0, 0.01, 1.0, 0.01), strict=True):
         proofs.write_proof(OLD, replace(PROOF, name=name, share=share), replace(rows(name), proof=name))
 
-    gone = list(old_proofs(context, timedelta(days=90)))
+    gone = list(old_proofs(context, datetime.now(UTC) - timedelta(days=90)))
 
     assert sorted(gone) == sorted(f"proofs/SHOP.OLD/{name}{end}" for name in names[:2] for end in (".json", "-rows.json"))
-    assert list(old_proofs(context, timedelta(days=200))) == []
+    assert list(old_proofs(context, datetime.now(UTC) - timedelta(days=200))) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from redolake.config import Pipeline
@@ -13,9 +14,19 @@ from redolake.context import Run
 from redolake.errors import ConfigurationError, NotReadableAsOf
 from redolake.steps.shown import history_views
 from redolake.steps.shown.history_views import HistoryOf, history_statements, history_unions, write_history_views
-from redolake.steps.shown.union_views import LakeColumn, Member, make_union
-from redolake.steps.shown.views import STATEMENTS, ViewOf, check_names, left_out_unions, renamed_views, write_views
+from redolake.steps.shown.union_views import Member, make_union
+from redolake.steps.shown.views import (
+    STATEMENTS,
+    Engine,
+    ViewOf,
+    check_names,
+    check_union_name,
+    left_out_unions,
+    renamed_views,
+    write_views,
+)
 from redolake.values.common_type import common_type
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
 
@@ -105,6 +116,36 @@ def test_spark_gets_only_names_that_it_takes_and_a_comment_says_which_table_each
 def test_a_schema_that_spark_keeps_for_itself_has_another_name() -> None:
     for owner in ("GLOBAL_TEMP", "SPARK_CATALOG"):
         assert f"VIEW `{owner.lower()}_`.`t` AS" in STATEMENTS["spark"]([ViewOf(TableId(owner, "T"), "/1")], [])[-1]
+
+
+@pytest.mark.parametrize("owner", ["SHOP", "TEMP", "SYSTEM", "MEMORY", "MAIN", "PG_CATALOG", "INFORMATION_SCHEMA", "Ü $"])
+def test_duckdb_makes_the_view_of_each_owner_and_a_comment_says_which_has_another_name(owner: str) -> None:
+    view = ViewOf(TableId(owner, "T"), "/1")
+    made = STATEMENTS["duckdb"]([view], [])
+    schema, made_view = made[-2], made[-1].partition(" AS ")[0]
+
+    with duckdb.connect() as con:
+        con.execute(schema)
+        con.execute(f"{made_view} AS SELECT 7 AS a")
+        name = made_view.removeprefix("CREATE OR REPLACE VIEW ")
+        assert con.execute(f"SELECT a FROM {name}").fetchall() == [(7,)]
+    assert (f'"{owner.lower()}"."t"' == name) == (list(renamed_views("duckdb", [view.table])) == [])
+
+
+def test_trino_registers_no_table_under_the_name_of_another_ones_view() -> None:
+    with pytest.raises(ConfigurationError, match=r"that of SHOP.ORDERS would both be shop.orders\$delta"):
+        check_names("trino", [TableId("SHOP", "ORDERS"), TableId("SHOP", "ORDERS$DELTA")])
+    check_names("trino", [TableId("SHOP", "LINES"), TableId("SHOP", "ORDERS$DELTA")])
+
+
+@pytest.mark.parametrize(("engine", "schema"), [("spark", "global_temp"), ("duckdb", "temp"), ("trino", "information_schema")])
+@pytest.mark.parametrize("suffix", ["", "_versions"])
+def test_a_view_over_shards_in_a_schema_that_the_engine_refuses_is_refused_before(
+    engine: Engine, schema: str, suffix: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="takes no view in that schema"):
+        check_union_name(engine, f"{schema}.orders", [FIRST], suffix)
+    check_union_name(engine, "all.orders", [FIRST], suffix)
 
 
 def test_histories_whose_views_would_have_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,26 +6,26 @@ from datetime import UTC, datetime
 
 import pytest
 
-from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
+from redolake.values.moment import AtWindow, parse_moment
 
 WINDOW = "0000000001-00000000000000002000-00000000000000002100"
-EIGHT = AtTime(datetime(2026, 11, 20, 8, tzinfo=UTC))
+EIGHT = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
-        ("2000123", AtScn(2000123)),
-        (" 7 ", AtScn(7)),
-        ("first", AtEdge("first")),
-        ("now", AtEdge("now")),
+        ("2000123", 2000123),
+        (" 7 ", 7),
+        ("first", "first"),
+        ("now", "now"),
         (WINDOW, AtWindow(WINDOW)),
         ("2026-11-20 08:00 UTC", EIGHT),
         ("2026-11-20T08:00:00Z", EIGHT),
         ("2026-11-20 09:00 Europe/Berlin", EIGHT),
         ("2026-11-20T09:00+01:00", EIGHT),
         ("2026-11-20 03:00:00 -05:00", EIGHT),
-        ("2026-10-25 02:30+02:00", AtTime(datetime(2026, 10, 25, 0, 30, tzinfo=UTC))),
+        ("2026-10-25 02:30+02:00", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
     ],
 )
 def test_an_end_of_a_range_is_an_scn_a_time_an_edge_or_a_window(text, moment):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from redolake.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
 from redolake.values.scn import Scn
 from redolake.window import plan_window
 
@@ -30,7 +30,7 @@ def online(thread, sequence, first, end=None, is_archived=False):
 
 
 def trace(thread, sequence, first, end, inc=INC):
-    return LogTrace(thread, sequence, inc, Scn(first), Scn(end))
+    return LogFile(thread, sequence, inc, Scn(first), Scn(end))
 
 
 def opened(number, enable=None, enabled="PUBLIC"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
+from redolake.values.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from redolake.values.scn import Scn
 
 DBID = 7
@@ -311,7 +311,7 @@ class History:
         return Scn(self.scn)
 
     def log_history(self):
-        return tuple(LogTrace(g.thread, g.sequence, g.inc, Scn(g.first), Scn(g.next)) for g in self.traces[self.forgotten :])
+        return tuple(LogFile(g.thread, g.sequence, g.inc, Scn(g.first), Scn(g.next)) for g in self.traces[self.forgotten :])
 
     def incarnations(self):
         return tuple(Incarnation(i.id, Scn(i.first), i.status, Scn(i.prior)) for i in self.lines)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolake.values.redo import Incarnation, LogTrace, Position, RedoThread
+from redolake.values.redo import Incarnation, LogFile, Position, RedoThread
 from redolake.values.scn import OPEN_ENDS, Scn, ScnRange, known_end
 from redolake.window import Lost, NothingNew, Sealed, Wait, missing_logs, next_complete_scn, plan_window
 from redolake.window.end import End
@@ -426,7 +426,7 @@ def test_a_newly_enabled_thread_may_begin_at_any_sequence_if_the_history_reaches
     lost = plan(facts(logs, shown, threads, history=[trace(1, 1, 50, 200)]))
     assert isinstance(lost, Lost)
     assert lost.error.where["why"] == "no view shows it or any older log of the thread"
-    assert isinstance(plan(facts(logs, shown, threads, history=[LogTrace(1, 7, 0, Scn(20), Scn(45))])), Lost)
+    assert isinstance(plan(facts(logs, shown, threads, history=[LogFile(1, 7, 0, Scn(20), Scn(45))])), Lost)
 
 
 # -- a row that has not come yet

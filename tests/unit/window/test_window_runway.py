@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redolake.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from redolake.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
 from redolake.values.scn import Scn
 from redolake.window.runway import ENOUGH, LOST, LOW, measure, state_of
 from redolake.window.runway_findings import findings, headline
@@ -47,7 +47,7 @@ def redo(thread, drawing):
         end = Scn(int(begins[n + 1] * 100))
         gone = word.endswith("x")
         if word.endswith("~"):
-            history.append(LogTrace(thread, sequence, RESETLOGS, scn, end))
+            history.append(LogFile(thread, sequence, RESETLOGS, scn, end))
             end = Scn(end - 1)
         copies = (LogCopy(1, None if gone else "/arch/x", "D" if gone else "A", gone),)
         archived.append(LogFile(thread, sequence, RESETLOGS, scn, end, copies, 10, at(begins[n])))

@@ -240,16 +240,18 @@ class DeltaLog:
         begin with `own`. A commit of MOVES that says it changes no row does not count. In others that is the word of whoever
         wrote it, as an option of a writer: such a commit may have any rows.
 
-        Where log retention has removed our last commit, all commits that are left are newer than it."""
+        Where log retention has removed our last commit, all commits that are left are newer than it, and the removed ones after
+        it may have been anybody's."""
         found, checked, has_ours = [], -1, False
         for version, commit in reversed((*self.older, *self.commits)):
             if has_ours and version <= checked:
                 break
             actions = self._actions(commit)
-            if any(_app_of(action).startswith(own) for action in actions):
+            apps = [app for action in actions if (app := _app_of(action))]
+            seen = next((note[CHECKED] for note in map(our_metadata, actions) if note.get(CHECKED) is not None), None)
+            if any(app.startswith(own) for app in apps) or (seen is not None and not apps):
                 if not has_ours:
-                    notes = map(our_metadata, actions)
-                    checked = next((note[CHECKED] for note in notes if note.get(CHECKED) is not None), version)
+                    checked = version if seen is None else seen
                 has_ours = True
             elif files := [file for action in actions if (file := action.get("add") or action.get("remove"))]:
                 if any(HISTORY_BEGINS in our_metadata(action) for action in actions):
@@ -257,6 +259,8 @@ class DeltaLog:
                 operations = [str(action["commitInfo"].get("operation")) for action in actions if "commitInfo" in action]
                 if not (operations and operations[0] in MOVES) or any(file.get("dataChange") is not False for file in files):
                     found.append((version, str(*operations[:1])))
+        if not found and (oldest := min(self.older + self.commits)[0]) > checked + 1:
+            found.append((oldest, "or before: log retention has removed the commits that followed ours"))
         return found[::-1]
 
     def ours_after(self, own: str, version: int | None) -> set[tuple[str, int]]:

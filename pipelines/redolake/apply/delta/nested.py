@@ -18,11 +18,12 @@ from redolake.values.table import TableId
 LOG = "_delta_log"
 
 
-def check_not_nested(path: str, table: TableId) -> None:
-    """Raise FolderTaken where a Delta table is in a folder above the one of `path`, or below it."""
+def check_not_nested(path: str, table: TableId, *, in_partitions: bool = True) -> None:
+    """Raise FolderTaken where a Delta table is in a folder above the one of `path`, or below it. What removes files needs to
+    know what lies in folders of partitions too, each of which is listed."""
     filesystem, root = open_filesystem(path)
     outer = next(above(filesystem, root), None)
-    folder = outer or next(below(filesystem, root), None)
+    folder = outer or next(below(filesystem, root, in_partitions), None)
     if folder is None:
         return
     where = f"{'inside' if outer else 'around'} that of {whose(folder, path, root)}"
@@ -49,9 +50,9 @@ def above(filesystem: Any, root: str) -> Iterator[str]:
             yield str(parent)
 
 
-def below(filesystem: Any, root: str) -> Iterator[str]:
-    """Yield the folders below that have a Delta table. VACUUM passes over names that begin with _ or a dot; those with = are
-    the table's own partitions."""
+def below(filesystem: Any, root: str, in_partitions: bool = True) -> Iterator[str]:
+    """Yield the folders below that have a Delta table. VACUUM passes over names that begin with _ or a dot, unless they are
+    those of partitions."""
     try:
         found = filesystem.ls(root, detail=True)
     except (FileNotFoundError, NotADirectoryError):
@@ -59,11 +60,11 @@ def below(filesystem: Any, root: str) -> Iterator[str]:
     for entry in found:
         name = str(entry["name"]).rstrip("/")
         last = name.rpartition("/")[2]
-        if entry["type"] != "directory" or last.startswith(("_", ".")) or "=" in last:
+        if entry["type"] != "directory" or (not in_partitions if "=" in last else last.startswith(("_", "."))):
             continue
         if filesystem.exists(f"{name}/{LOG}"):
             yield name
-        yield from below(filesystem, name)
+        yield from below(filesystem, name, in_partitions)
 
 
 def whose(folder: str, path: str, root: str) -> str:

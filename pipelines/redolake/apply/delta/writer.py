@@ -94,8 +94,8 @@ def commit(
         raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
     if not terms.any_rows:
         check_foreign(table.log, table.base_id, terms.table, table.path, terms.covers)
-        if table.version is not None:  # else there was nothing to check
-            tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
+    if table.log is not None and not (terms.any_rows and table.log.foreign_writes(base_of(table.base_id))):
+        tag = replace(tag, metadata={**tag.metadata, CHECKED: table.version})
     before = table.version
     yield verbs(table, terms, tag)
     table.refresh()

@@ -52,7 +52,7 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], 
         frames.after(one.id): F.when(is_there & ~any_of(map(is_absent, one.needs)), shaped.values[one.id])
         for one in mapping.computed
     }
-    wrong = [(~any_of(map(is_absent, m.column.needs)) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    wrong = [(~any_of(map(is_absent, one.needs)) & is_wrong, misfit(one)) for one, is_wrong in shaped.misfits]
     wrong += [(partly_absent(one), not_logged(str(one))) for one in mapping.computed if len(one.needs) > 1]
     if maps_key(version):
         is_null = any_of(shaped.values[i].isNull() for i in in_key)

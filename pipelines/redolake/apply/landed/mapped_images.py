@@ -82,7 +82,7 @@ def with_image(changes: DataFrame, version: TableVersion, side: Side, *, isolate
         )
         for one in mapping.computed
     }
-    wrong = [F.when(there & ~side.lacks(m.column.needs) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    wrong = [F.when(there & ~side.lacks(one.needs) & is_wrong, misfit(one)) for one, is_wrong in shaped.misfits]
     if maps_key(version):
         made = [one for one in mapping.computed if one.id in version.key]
         null_key = why(MappingFailed.__name__, F.concat(F.lit(f"{NULL_KEY}: "), F.col(name_in_oracle(side))))

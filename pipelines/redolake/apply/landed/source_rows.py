@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.landed.key_texts import key_text, shown_key, without_keys
 from redolake.apply.landed.keys import has_null
-from redolake.apply.mapping import NULL_KEY, Misfits, maps_key, needed, shape
+from redolake.apply.mapping import NULL_KEY, maps_key, needed, shape
 from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.partitions import WHAT, cure_of, unfit
 from redolake.apply.schema import field_of
@@ -26,7 +26,7 @@ from redolake.host.parquet_frames import read_parquet
 from redolake.values import frames
 from redolake.values.common_type import WHOLE_DIGITS, digits_of
 from redolake.values.lake_columns import comments_of, with_lake_names
-from redolake.values.mapping import source_value
+from redolake.values.mapping import Computed, source_value
 from redolake.values.null_rule import is_else_null, own_rule
 from redolake.values.table import Column, Rules, TableId, TableVersion, TypeRule, lake_type, replaced_name
 from redolake.values.target_options import DEFAULT, TargetOptions
@@ -129,7 +129,7 @@ def read_source(
         if column.id in ids:
             sources[source_value(column.id)] = target
         cast[column.id] = target
-    misfits += [misfit_of_expression(one, version.table) for one in shaped.misfits]
+    misfits += [misfit_of_expression(*one, version.table) for one in shaped.misfits]
     raw = raw.withColumns(sources) if sources else raw
     if apart:
         raw = without_keys(raw, key_text(version, lambda i: shaped.values.get(i, cast[i])), apart)
@@ -155,12 +155,12 @@ def read_source(
     return SourceRows(raw, passing.select(*kept), tuple(misfits), row, names, shaped.passes, tuple(nulled))
 
 
-def misfit_of_expression(one: Misfits, table: TableId) -> Misfit:
+def misfit_of_expression(one: Computed, is_wrong: Expression, table: TableId) -> Misfit:
     cure = (
         f"give it another `type`, or correct the expression, in pipelines.yml; then run `redolake snapshot {table} --replace`"
     )
-    column = Column(one.column.id, one.column.name, lake_type(one.column.type), 0)
-    return Misfit(column, one.condition, f"a value of `{one.column.text}` that cannot be cast to {one.column.type}", cure)
+    column = Column(one.id, one.name, lake_type(one.type), 0)
+    return Misfit(column, is_wrong, f"a value of `{one.text}` that cannot be cast to {one.type}", cure)
 
 
 def _cast(

@@ -4,7 +4,6 @@ is."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -75,46 +74,18 @@ FORMS: Mapping[Form, Callable[[Expression], Expression]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HashedColumn:
-    """A column of the lake by its name, and the form of its values."""
-
-    name: str
-    form: Form
-
-    @property
-    def text(self) -> Expression:
-        return F.coalesce(FORMS[self.form](F.col(quote(self.name))), F.lit(""))
-
-
-def hash_of(columns: Sequence[HashedColumn]) -> Expression:
+def hash_of(columns: Sequence[tuple[int, Form]], name_of: Callable[[int], str]) -> Expression:
+    """Return the hash of columns, given by id with the form of their values. `name_of` is a column's name in the frame."""
     bar = F.lit("|")
-    hashes = [_hash(F.concat(bar, *(part for column in group for part in (column.text, bar)))) for group in groups_of(columns)]
+    texts = [F.coalesce(FORMS[form](F.col(quote(name_of(i)))), F.lit("")) for i, form in columns]
+    hashes = [_hash(F.concat(bar, *(part for text in group for part in (text, bar)))) for group in groups_of(texts)]
     return hashes[0] if len(hashes) == 1 else _hash(F.concat(*hashes))
 
 
-@dataclass(frozen=True, slots=True)
-class LakeHashing:
-    """What is hashed of a table's rows: the key, by which they are put into buckets of so many `digits`, and the columns.
-    Without a key the row's own hash says its bucket."""
-
-    key: tuple[HashedColumn, ...]
-    columns: tuple[HashedColumn, ...]
-    digits: int
-
-    @property
-    def key_hash(self) -> Expression:
-        return hash_of(self.key or self.columns)
-
-    @property
-    def bucket(self) -> Expression:
-        return F.substring(self.key_hash, 1, self.digits)
-
-
-def digest(rows: DataFrame, hashing: LakeHashing, scn: str) -> DataFrame:
+def digest(rows: DataFrame, bucket: Expression, hashed: Expression, scn: str) -> DataFrame:
     """Return of each bucket the number of rows `n`, the sums `a` and `b`, and the highest value of the column `scn`."""
-    hashed = rows.select(hashing.bucket.alias("bucket"), hash_of(hashing.columns).alias("hash"), F.col(quote(scn)).alias("scn"))
-    return add_up(hashed, F.max("scn").alias("scn"))
+    parts = rows.select(bucket.alias("bucket"), hashed.alias("hash"), F.col(quote(scn)).alias("scn"))
+    return add_up(parts, F.max("scn").alias("scn"))
 
 
 def add_up(hashed: DataFrame, *more: Expression) -> DataFrame:

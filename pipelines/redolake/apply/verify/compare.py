@@ -29,12 +29,12 @@ from redolake.apply.spark.text import to_text
 from redolake.apply.table_log import TableLog, base_of
 from redolake.apply.target import target_columns
 from redolake.apply.translation import Translation
-from redolake.apply.verify.buckets import HashedColumn, LakeHashing, add_up, digest, hash_of
+from redolake.apply.verify.buckets import add_up, digest, hash_of
 from redolake.apply.verify.comparison import CompareTask, Comparison, Difference, Digest
 from redolake.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSetBack, report_with
 from redolake.records.proofs import FoundRow
 from redolake.values import frames
-from redolake.values.canonical import BUCKET, ROW_HASH, HashPlan, columns_behind
+from redolake.values.canonical import BUCKET, ROW_HASH, Form, HashPlan, columns_behind
 from redolake.values.chunks import KeyType
 from redolake.values.delivery import (
     Appended,
@@ -108,7 +108,7 @@ def in_part(rows: DataFrame, task: CompareTask) -> DataFrame:
     """Return the rows of the part that is compared."""
     if task.part is None or task.hashing is None:
         return rows
-    bucket = lake_hashing(task, task.hashing).bucket
+    bucket = bucket_of(task, task.hashing)
     return rows.filter(~bucket.isin(*task.part.buckets)) if task.part.others else rows_with(rows, bucket, task.part.buckets)
 
 
@@ -148,10 +148,13 @@ def version_of_part(task: CompareTask) -> TableVersion:
     return replace(task.version, columns=tuple(c for c in task.version.columns if c.id in kept))
 
 
-def lake_hashing(task: CompareTask, plan: HashPlan) -> LakeHashing:
+def hash_in_lake(task: CompareTask, columns: Sequence[tuple[int, Form]]) -> Expression:
     names = {column.id: column.name for column in target_columns(with_lake_names(task.version, task.options))}
-    key, columns = (tuple(HashedColumn(names[i], form) for i, form in part) for part in (plan.key, plan.columns))
-    return LakeHashing(key, columns, plan.digits)
+    return hash_of(columns, names.__getitem__)
+
+
+def bucket_of(task: CompareTask, plan: HashPlan) -> Expression:
+    return F.substring(hash_in_lake(task, plan.bucketed), 1, plan.digits)
 
 
 def digest_lake(spark: SparkSession, task: CompareTask, translation: Translation) -> Digest:
@@ -159,7 +162,7 @@ def digest_lake(spark: SparkSession, task: CompareTask, translation: Translation
     assert task.hashing is not None
     delta_version = version_to_compare(task)
     rows = in_ranges(lake_rows(spark, task, delta_version, translation), task)
-    found = digest(rows, lake_hashing(task, task.hashing), OWN_SCN).collect()
+    found = digest(rows, bucket_of(task, task.hashing), hash_in_lake(task, task.hashing.columns), OWN_SCN).collect()
     check_not_beyond(max((row["scn"] for row in found if row["scn"] is not None), default=None), task, delta_version)
     return Digest(delta_version, sums_of(found), table_bytes(task))
 
@@ -237,7 +240,7 @@ def name_keyed(
         found = again.select(F.lit("twice").alias("kind"), *(F.col(f"d{i}").alias(frames.key(i)) for i, _ in key)).unionByName(
             found
         )
-    hashed = hash_of([HashedColumn(frames.key(i), form) for i, form in key])
+    hashed = hash_of(key, frames.key)
     named = found.select(
         "kind", hashed.alias("hash"), *(F.col(frames.key(i)).cast("string").alias(frames.key(i)) for i, _ in key)
     )
@@ -358,7 +361,7 @@ def name_counted(both: DataFrame, task: CompareTask) -> tuple[FoundRow, ...]:
     columns where there is no key."""
     if task.hashing is None:
         return ()
-    hashed = hash_of([HashedColumn(f"c{i}", form) for i, form in task.hashing.key or task.hashing.columns])
+    hashed = hash_of(task.hashing.bucketed, "c{}".format)
     found = both.filter("source != delta").select(hashed.alias("hash")).distinct().limit(MOST_NAMED + 1).collect()
     return tuple(FoundRow("rows", row["hash"]) for row in found)
 

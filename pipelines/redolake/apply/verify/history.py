@@ -61,9 +61,8 @@ def folded_differences(
     names = [f"c{i}" for i in named]
     theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"
-    return ProvedHistory(count_others(spark, found, theirs), count_others(spark, theirs, found))
-
-
-def count_others(spark: SparkSession, some: str, others: str) -> int:
-    """Return how many rows of a query are not among those of another one."""
-    return int(run_sql(spark, f"SELECT COUNT(*) AS rows FROM (({some}) EXCEPT ALL ({others})) d")[0]["rows"])
+    both = f"SELECT *, 1 AS side FROM ({found}) a UNION ALL SELECT *, -1 AS side FROM ({theirs}) b"
+    apart = f"SELECT SUM(side) AS n FROM ({both}) c GROUP BY {', '.join(names)}"
+    counts = "SUM(n) FILTER (WHERE n > 0) AS missing, -SUM(n) FILTER (WHERE n < 0) AS extra"
+    (counted,) = run_sql(spark, f"SELECT {counts} FROM ({apart}) d")  # both counts at once: the fold is the dear part
+    return ProvedHistory(counted["missing"] or 0, counted["extra"] or 0)

@@ -7,7 +7,7 @@ redo as always. So no row becomes older.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -23,8 +23,8 @@ from redolake.apply.spark.quoting import quote
 from redolake.apply.table_log import REPAIRS
 from redolake.apply.target import REMOVE, UPSERT, NetColumns, Tag, Terms, target_columns
 from redolake.apply.translation import Translation
-from redolake.apply.verify.buckets import HashedColumn, hash_of
-from redolake.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
+from redolake.apply.verify.buckets import hash_of
+from redolake.apply.verify.compare import MOST_LISTED, hash_in_lake, rows_with
 from redolake.apply.verify.comparison import CompareTask
 from redolake.errors import Terminal
 from redolake.records.proofs import FoundRow
@@ -78,7 +78,7 @@ def net_changes(source: DataFrame, lake: DataFrame, task: RepairTask, version: T
     has several times, are removed by all their columns and written again."""
     one = task.compare
     assert one.hashing is not None
-    hashing = lake_hashing(one, one.hashing)
+    hashed = hash_in_lake(one, one.hashing.bucketed)
     named = {column.id: column.name for column in target_columns(version)}
     keyed = {row.hash for row in task.found if row.kind not in WHOLE}
     whole = {row.hash for row in task.found if row.kind in WHOLE}
@@ -90,8 +90,8 @@ def net_changes(source: DataFrame, lake: DataFrame, task: RepairTask, version: T
             cure=f"run `redolake snapshot {one.table} --replace`",
             table=one.table,
         )
-    ours = as_values(source.withColumn("hash", hashing.key_hash), named)
-    theirs = as_values(rows_with(lake, hashing.key_hash, sorted(keyed | whole)).withColumn("hash", hashing.key_hash), named)
+    ours = as_values(source.withColumn("hash", hashed), named)
+    theirs = as_values(rows_with(lake, hashed, sorted(keyed | whole)).withColumn("hash", hashed), named)
     is_whole = F.col("hash").isin(*sorted(whole)) if len(whole) <= MOST_LISTED else F.lit(False)
     if len(whole) > MOST_LISTED:
         raise Terminal(
@@ -146,9 +146,9 @@ def hash_keys(
     given = spark.createDataFrame(list(keys), ", ".join(f"{name} string" for name in names))
     types = {i: translation.spark_type(in_lake[i].type, task.rules.get(i)) for i in ids}
     typed = given.select(*(F.col(frames.key(i)).cast(types[i]).alias(frames.key(i)) for i in ids))
-    hashing = lake_hashing(task, task.hashing)
-    columns = [replace(column, name=name) for column, name in zip(hashing.key, names, strict=True)]
-    found = typed.select(hash_of(columns).alias("hash"), *(F.col(name).cast("string") for name in names)).collect()
+    found = typed.select(
+        hash_of(task.hashing.key, frames.key).alias("hash"), *(F.col(name).cast("string") for name in names)
+    ).collect()
     return tuple(FoundRow("differing", row["hash"], tuple(row[name] for name in names)) for row in found)
 
 
@@ -157,7 +157,6 @@ def keys_in_oracle(spark: SparkSession, task: CompareTask, hashes: frozenset[str
     all keys, with the hash of each."""
     assert task.hashing is not None
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options, beside=(BUCKET,))
-    names = {column.id: column.name for column in target_columns(with_lake_names(task.version, task.options))}
-    key = hash_of([HashedColumn(names[i], form) for i, form in task.hashing.key])
+    key = hash_in_lake(task, task.hashing.key)
     found = rows_with(source.frame, key, sorted(hashes)).select(quote(BUCKET)).collect()
     return frozenset(str(row[BUCKET]) for row in found)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+
+LONG_OPEN_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,11 @@ class OpenTransaction:
     @property
     def key(self) -> tuple[int, str]:
         return self.con_id, self.xid
+
+    @property
+    def slot(self) -> str:
+        """The undo slot that it has until it ends."""
+        return self.xid.rpartition(".")[0]
 
     def plus(self, other: OpenTransaction) -> OpenTransaction:
         """Return this transaction with other rows of it."""
@@ -46,6 +54,14 @@ class ParkedRows:
     part: OpenTransaction
     tables: Mapping[str, int]
     files: tuple[str, ...]
+
+
+def is_long_open(one: OpenTransaction, read_to: str | None) -> bool:
+    """Return whether a batch that reads to a time asks whether another transaction has got its undo slot since: most
+    transactions end before that."""
+    if one.first_at is None or read_to is None:
+        return True
+    return (datetime.fromisoformat(read_to) - datetime.fromisoformat(one.first_at)).total_seconds() >= LONG_OPEN_SECONDS
 
 
 def join_transactions(parts: Iterable[OpenTransaction]) -> tuple[OpenTransaction, ...]:

@@ -10,7 +10,7 @@ settings   the configuration that OpenLogReplicator needs
 Everything but the client is pure. docs/development/second-source.md has the reasons.
 """
 
-from redolake.source.olr.client import Address, Connection, First, Opened, connect, open_stream
+from redolake.source.olr.client import Address, Connection, First, connect, open_stream
 from redolake.source.olr.rows import Selection, to_batch
 from redolake.source.olr.sequence import Anchor, Cut, Sequencer
 from redolake.source.olr.settings import Described, needed_configuration, read_described, settings_findings, table_findings
@@ -22,7 +22,6 @@ __all__ = [
     "Cut",
     "Described",
     "First",
-    "Opened",
     "Selection",
     "Sequencer",
     "connect",

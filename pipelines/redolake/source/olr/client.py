@@ -48,13 +48,6 @@ class First:
     sequence: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """`begins` is the SCN from which a stream was started that has nothing landed yet; None where it goes on."""
-
-    begins: int | None = None
-
-
 class Connection:
     """One connection; no other client is served meanwhile."""
 
@@ -222,8 +215,9 @@ def connect(address: Address, container: str | None, *, timeout_seconds: float) 
         yield Connection(connected, address, container, timeout_seconds)
 
 
-def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[], First | None]) -> Opened:
-    """Let it go on with what was not confirmed, or start it where `first` says.
+def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[], First | None]) -> int | None:
+    """Let it go on with what was not confirmed, or start it where `first` says. Return the SCN from which a stream was started
+    that has nothing landed yet; None where it goes on.
 
     Raises StreamLost, ReplicatorRefused.
     """
@@ -238,7 +232,7 @@ def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[
                 cure="restore the folder of its `state`, and restart it; or run `redolake recover`",
             )
         connection.begin(start)
-        return Opened(start.scn)
+        return start.scn
     if anchor is None:
         start = first()
         if start is None or found.c_scn is not None or found.scn is None or found.scn >= start.scn:
@@ -250,4 +244,4 @@ def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[
                 scn=None if start is None else start.scn,
             )
     connection.go_on()
-    return Opened(None if anchor is not None or found.scn is None else found.scn + 1)
+    return None if anchor is not None or found.scn is None else found.scn + 1

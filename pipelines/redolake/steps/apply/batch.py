@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, owner, read_result, read_spec, step
+from redolake.context import Run, open_to_read, read_result, read_spec, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -30,7 +30,6 @@ from redolake.reconcile.next_batch import catch_up, next_batch
 from redolake.records.approvals import Approval
 from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.codec import decode
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import renew_lease, take_apply_lease
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
@@ -157,26 +156,25 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
     return Finding(str(table), what, str(known.get("cure", "")))
 
 
-def resume_tables(
-    pipeline: Pipeline, tables: Sequence[str], by: str = "", reason: str = "", *, new_history: bool = False
-) -> tuple[str, ...]:
-    """Release held tables, as `by` decided; the next apply catches each up from its own position. With `new_history`, the
-    histories of the tables begin again if they are gone.
+@step
+def resume_tables(context: Run, tables: Sequence[str], *, new_history: bool = False) -> tuple[str, ...]:
+    """Release held tables; the next apply catches each up from its own position. With `new_history`, the histories of the
+    tables begin again if they are gone.
 
     Raises Terminal for a table not held; a new history needs a reason."""
     if new_history:
-        check_reason("to let a history begin again", reason)
-    with Run(pipeline) as context:
-        reconcile_ledger(context)
-        resumed = []
-        for table in named_tables(context, tables):
-            check_contents(context, table)
-            entry = held_entry(context, table)
-            policy = NEW_HISTORY if new_history else ""
-            record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip(), policy=policy)
-            context.ledger.release(table)
-            resumed.append(str(table))
-        return tuple(resumed)
+        context.decision("to let a history begin again")
+    reconcile_ledger(context)
+    resumed, policy = [], NEW_HISTORY if new_history else ""
+    for table in named_tables(context, tables):
+        check_contents(context, table)
+        entry = held_entry(context, table)
+        record_approval(
+            context, "resume", table, entry.stopped_at, by=context.decided_by, reason=context.reason, policy=policy
+        )  # fmt: skip
+        context.ledger.release(table)
+        resumed.append(str(table))
+    return tuple(resumed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,30 +247,28 @@ def holding_statement(context: Run, table: TableId, choice: str) -> HoldingState
     return HoldingStatement(table, policy, where["scn"], where["thread"], where["rs_id"], error.get("what", ""))
 
 
-def approve_ddl(
-    pipeline: Pipeline, table_name: str, choice: str, *, reason: str, by: str, address: str | None = None
-) -> Approval:
+@step
+def approve_ddl(context: Run, table_name: str, choice: str, *, address: str | None = None) -> Approval:
     """Release a table held by a DDL statement, and treat that statement as `choice` says, once. Raises Terminal for a
     table that no such statement holds, or another one than that at `address`."""
-    check_reason("to approve a DDL", reason)
-    with Run(pipeline) as context:
-        reconcile_ledger(context)
-        table = named_table(context, table_name)
-        found = holding_statement(context, table, choice)
-        if address not in (None, found.address):
-            what = f"another statement holds the table than the one that was approved: {found.what}"
-            raise Terminal(
-                what,
-                cure="see `redolake status`, and choose again for this statement; nothing was done",
-                table=table,
-                scn=found.scn,
-            )
-        made = record_approval(
-            context, "ddl", table, found.scn, by=by, policy=found.policy, choice=choice, reason=reason.strip(),
-            rs_id=found.rs_id, thread=found.thread,
-        )  # fmt: skip
-        context.ledger.release(table)
-        return made
+    by, reason = context.decision("to approve a DDL")
+    reconcile_ledger(context)
+    table = named_table(context, table_name)
+    found = holding_statement(context, table, choice)
+    if address not in (None, found.address):
+        what = f"another statement holds the table than the one that was approved: {found.what}"
+        raise Terminal(
+            what,
+            cure="see `redolake status`, and choose again for this statement; nothing was done",
+            table=table,
+            scn=found.scn,
+        )
+    made = record_approval(
+        context, "ddl", table, found.scn, by=by, policy=found.policy, choice=choice, reason=reason,
+        rs_id=found.rs_id, thread=found.thread,
+    )  # fmt: skip
+    context.ledger.release(table)
+    return made
 
 
 def check_contents(context: Run, table: TableId) -> None:

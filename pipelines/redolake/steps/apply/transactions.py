@@ -11,32 +11,19 @@ from itertools import islice
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of
 from redolake.config import Pipeline
-from redolake.context import Run, now, open_to_read
-from redolake.errors import OF_BATCH, InvariantBroken, Terminal, one_line, plain_lines, report_with
+from redolake.context import Run, now, open_to_read, step
+from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.carried import CarriedRows, read_carried
-from redolake.reconcile.dropped_transactions import DropReport, key_of, read_drops
+from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport, key_of, read_drops
 from redolake.reconcile.ledger import drops, landed_position, last_batch, reconcile_ledger
 from redolake.reconcile.table_versions import app_id, known_versions
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.drops import DroppedTransaction
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import apply_lease
 from redolake.values.scn import ChainPosition
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTransactionReport(OpenTransaction):
-    """An open transaction; `age_seconds` ends with the newest redo that the last batch has read, by the database's clock."""
-
-    age_seconds: int | None
-
-    def __str__(self) -> str:
-        begun = f"open since SCN {self.start_scn} ({self.first_at}), {self.rows} rows"
-        who = f"user {self.username or 'unknown'}, redo thread {self.thread}"
-        return one_line(f"{self.xid} of container {self.con_id}: {begun}, {who}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,40 +84,38 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
         return DropCost(**asdict(found), tables=rows_by_table(context, carried))
 
 
+@step
 @crash.writer
-def drop_transaction(
-    pipeline: Pipeline, xid: str, con_id: int | None = None, *, reason: str, by: str, start_scn: int | None = None
-) -> DropReport:
+def drop_transaction(context: Run, xid: str, con_id: int | None = None, *, start_scn: int | None = None) -> DropReport:
     """Record that a transaction is dropped; the next batch leaves out its rows. Raises LeaseHeld while a batch is applied, and
     Terminal after one was applied in part: some tables might already have the transaction and others not.
 
     With `start_scn`, only the transaction that began there is dropped: Oracle may have given its xid to another one since."""
-    check_reason("dropping a transaction", reason)
-    with Run(pipeline) as context:
-        with apply_lease(context):
-            reconcile_ledger(context)
-            transaction, carried = read_carried_transaction(context, xid, con_id)
-            if start_scn not in (None, transaction.start_scn):
-                what = f"the transaction that began at SCN {start_scn} has ended; {xid} is now another one"
-                raise Terminal(
-                    what, cure="see both with `redolake tx list`, and drop the one that is meant; nothing was dropped", xid=xid
-                )
-            last = last_batch(context)
-            assert last is not None, "it carries the transaction"
-            check_settled(context, last)
-            drop = DroppedTransaction(
-                transaction=transaction,
-                resetlogs_id=last.resetlogs_id,
-                scn=last.end,
-                reason=reason.strip(),
-                by=by,
-                at=now().isoformat(timespec="seconds"),
-                rows=rows_by_table(context, carried),
-                servers=tuple(sorted(carried.servers)),
+    by, reason = context.decision("dropping a transaction")
+    with apply_lease(context):
+        reconcile_ledger(context)
+        transaction, carried = read_carried_transaction(context, xid, con_id)
+        if start_scn not in (None, transaction.start_scn):
+            what = f"the transaction that began at SCN {start_scn} has ended; {xid} is now another one"
+            raise Terminal(
+                what, cure="see both with `redolake tx list`, and drop the one that is meant; nothing was dropped", xid=xid
             )
-            context.landing.files.write_record_once(layout.drop_file(drop.name), drop)
-            reconcile_ledger(context)
-        return next(found for found in read_drops(context) if found.key == drop.key)
+        last = last_batch(context)
+        assert last is not None, "it carries the transaction"
+        check_settled(context, last)
+        drop = DroppedTransaction(
+            transaction=transaction,
+            resetlogs_id=last.resetlogs_id,
+            scn=last.end,
+            reason=reason,
+            by=by,
+            at=now().isoformat(timespec="seconds"),
+            rows=rows_by_table(context, carried),
+            servers=tuple(sorted(carried.servers)),
+        )
+        context.landing.files.write_record_once(layout.drop_file(drop.name), drop)
+        reconcile_ledger(context)
+    return next(found for found in read_drops(context) if found.key == drop.key)
 
 
 def read_carried_transaction(context: Run, xid: str, con_id: int | None) -> tuple[OpenTransaction, CarriedRows]:

@@ -40,15 +40,19 @@ from redolake.values.scn import Scn, ScnRange
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedWindow:
-    """`landed` is None where nothing has changed, or no table has contents."""
+class CapturedWindow:
+    """A plan that was carried out. `landed` is None where nothing has changed, or no table has contents."""
 
     plan: PlanOutcome
     landed: LandedWindowReport | None = None
 
+    @property
+    def rows(self) -> int:
+        return 0 if self.landed is None else self.landed.rows
+
 
 @step
-def receive_next_window(context: Run) -> ReceivedWindow:
+def receive_next_window(context: Run) -> CapturedWindow:
     """Receive and land the next window; return it, or why there is none. After windows of LogMiner, it lands further ones until
     OpenLogReplicator can go on.
 
@@ -59,7 +63,7 @@ def receive_next_window(context: Run) -> ReceivedWindow:
     position = context.ledger.position()
     if position is None:
         reason = f"no table has contents yet: run {context.name}_snapshot, or `redolake snapshot`"
-        return ReceivedWindow(PlanOutcome("nothing", reason))
+        return CapturedWindow(PlanOutcome("nothing", reason))
     with recorded_failure(context), database_of(context, position) as (database, start):
         with receiver_lease(context) as check_lease:
             received = None if start is None else receive_window(context, database, position, start)
@@ -68,7 +72,7 @@ def receive_next_window(context: Run) -> ReceivedWindow:
     if received is None:
         return mine_toward_handover(context, now)
     outcome, written = received
-    return ReceivedWindow(outcome, land_window(context, written[0].window, written) if written else None)
+    return CapturedWindow(outcome, land_window(context, written[0].window, written) if written else None)
 
 
 @contextmanager
@@ -120,7 +124,7 @@ def remark(start: Start, unproved: int | None) -> str:
     return ": OpenLogReplicator goes on after LogMiner" if start.is_first else ""
 
 
-def mine_toward_handover(context: Run, now: OpenTransactions | None) -> ReceivedWindow:
+def mine_toward_handover(context: Run, now: OpenTransactions | None) -> CapturedWindow:
     """Land one more window by LogMiner, and note beside it since when transactions are open.
 
     Once LogMiner has passed the SCN of such a reading, OpenLogReplicator goes on."""
@@ -130,10 +134,10 @@ def mine_toward_handover(context: Run, now: OpenTransactions | None) -> Received
         why += ", which is not known: V$TRANSACTION does not show when each open transaction began. Is it a standby?"
     outcome = replace(planned, reason=f"{why}: {planned.reason}")
     if planned.window is None:
-        return ReceivedWindow(outcome)
+        return CapturedWindow(outcome)
     mined = [mine_window_slice(context, planned.window, number) for number in planned.slices]
     records = [with_open(one, now) if isinstance(one, SliceRecord) else one for one in mined]
-    return ReceivedWindow(outcome, land_window(context, planned.window, records))
+    return CapturedWindow(outcome, land_window(context, planned.window, records))
 
 
 def window_of(position: Position, received: Received) -> Window:

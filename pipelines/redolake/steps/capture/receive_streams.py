@@ -81,12 +81,12 @@ def take_stream(
     """Receive one stream until it has passed the target, or the end of a closed thread."""
     settings, selection = context.pipeline.source, database.selection()
     with connect(stream.address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
-        opened, state = (
+        begins, state = (
             open_stream(connection, stream.state.anchor, partial(database.first, start, stream.thread)),
             stream.state,
         )
-        if opened.begins is not None:
-            state = database.state_of_started(stream, opened.begins)
+        if begins is not None:
+            state = database.state_of_started(stream, begins)
         sequencer = Sequencer(int(position.scn), state.anchor, stream.logs)
         whole = take_messages(context.pipeline, connection, sequencer, selection, spool, stream, target)
     return Taken(stream, state, sequencer, spool, whole)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from redolake.context import Run, held_lease, owner, step
+from redolake.context import Run, held_lease, step
 from redolake.errors import RedoLost, Terminal
 from redolake.host import crash
 from redolake.host.progress import Progress
@@ -125,20 +125,13 @@ def slices_of(landed: WindowManifest, facts: RedoFacts) -> Iterator[Slice]:
 
 @step
 @crash.writer
-def discard_windows(
-    context: Run,
-    window: str,
-    *,
-    execute: bool = True,
-    shown: Sequence[str] | None = None,
-    reason: str = "",
-    by: str = "",
-) -> tuple[str, ...]:
+def discard_windows(context: Run, window: str, *, shown: Sequence[str] | None = None) -> tuple[str, ...]:
     """Forget a landed window and all later ones, none of which a batch has applied, and return their names; without `execute`,
     only return these. The next run mines them again; where their logs are gone, it reports lost redo, and `recover` shows the
     choices. Their data files stay. Raises Terminal where they are not those that were `shown` to who decided."""
+    by, reason = context.decision("to forget windows") if context.execute else ("", "")
     with ExitStack() as leases:
-        if execute:
+        if context.execute:
             leases.enter_context(apply_lease(context))
             leases.enter_context(held_lease(context, "capture", LEASE_SECONDS))
         reconcile_ledger(context)
@@ -160,7 +153,7 @@ def discard_windows(
         if any(gap.start.chain_position >= first.start_position for gap in context.landing.gaps.all()):
             raise Terminal("a declared gap follows it", cure="restore the window's files from a copy", window=window)
         names = tuple(found.name for found in context.landing.windows.after(first.start_position))
-        if not execute:
+        if not context.execute:
             return names
         if shown is not None and tuple(shown) != names:
             raise Terminal(
@@ -171,7 +164,7 @@ def discard_windows(
         with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
             context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
             context.ledger.forget_windows(names)
-            context.ledger.record_decision("discarded windows", {"start_scn": first.start, "reason": reason}, by or owner())
+            context.ledger.record_decision("discarded windows", {"from_scn": first.start, "reason": reason}, by)
         context.landing.windows.discard_from(first.start_position)
         reconcile_ledger(context)
         return names

@@ -97,7 +97,7 @@ def untyped_findings(pipeline: Pipeline, spark: Any, file: Path | None) -> Itera
 
     asked = set[str]()
     for one in expressions_of(pipeline):
-        names = dict.fromkeys(use.name for use in uses(one.text))
+        names = dict.fromkeys(name for name, _, _ in uses(one.text))
         if one.text in asked:
             continue
         asked.add(one.text)

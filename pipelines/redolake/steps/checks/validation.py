@@ -88,12 +88,13 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings += ledger_findings(pipeline)
     if pipeline.source.connection is None:
         return [*findings, without_connection(pipeline)]
-    try:
-        connect_params(pipeline.source.connection, os.environ)
-    except ConfigurationError as error:
-        # Airflow may keep the connection elsewhere; one that is here and wrong is an error.
-        severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
-        findings += [replace(finding, severity=severity) for finding in error.findings]
+    for conn_id in filter(None, (pipeline.source.connection, pipeline.source.primary)):
+        try:
+            connect_params(conn_id, os.environ)
+        except ConfigurationError as error:
+            # Airflow may keep the connection elsewhere; one that is here and wrong is an error.
+            severity = "error" if is_connection_set(conn_id, os.environ) else "warning"
+            findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
 
 
@@ -107,7 +108,7 @@ def nested_findings(pipeline: Pipeline) -> Iterator[Finding]:
         if pipeline.is_of_pattern(table) and not asks_all:
             continue
         try:
-            check_not_nested(pipeline.target(table.id), table.id)
+            check_not_nested(pipeline.target(table.id), table.id, in_partitions=False)
         except FolderTaken as taken:
             yield Finding(str(table.id), f"{taken.what} ({pipeline.target(table.id)})", taken.cure)
 

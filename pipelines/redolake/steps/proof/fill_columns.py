@@ -35,7 +35,6 @@ from redolake.steps.proof.listed_keys import quarantine_of
 from redolake.steps.proof.repair import ReadAgain, open_at_position, within_reach
 from redolake.steps.proof.table_to_compare import TableToCompare, read_columns
 from redolake.steps.proof.verify import entry_with_contents
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.shown_facts import expected_rows
 from redolake.values.delivery import delivery_of, is_named_in_redo
@@ -52,7 +51,7 @@ def fill_columns(run: Run, table_name: str) -> ReadAgain:
     The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them.
     """
     if run.execute:
-        check_reason("filling columns", run.reason)
+        run.decision("filling columns")
     with (
         apply_lease_renewed(run) if run.execute else nullcontext() as lease,
         open_at_position(run, table_name, entry_to_fill, plan_filling) as (one, joins),
@@ -60,7 +59,7 @@ def fill_columns(run: Run, table_name: str) -> ReadAgain:
         check_list(one)
         asked = ReadAgain(
             str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=run.decided_by,
-            columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=run.reason.strip(),
+            columns=names_of(one.version, joins.all), again=names_of(one.version, joins.again), reason=run.reason,
         )  # fmt: skip
         if lease is None:
             return asked

@@ -20,7 +20,6 @@ from redolake.reconcile.quarantine import record_open_keys
 from redolake.reconcile.table_versions import known_versions
 from redolake.steps.proof.listed_keys import Quarantine, quarantine_of
 from redolake.steps.proof.repair import BY_HAND, KEYS_AT_ONCE, ReadAgain, read_again
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
@@ -138,14 +137,14 @@ def retry_quarantine(run: Run, table_name: str, keys: Sequence[Mapping[str, str]
     """Read the rows of the keys again, by default of all that are in quarantine, and take those keys out that are right then.
 
     Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
-    check_reason("a retry", run.reason)
+    by, reason = run.decision("a retry")
     reconcile_ledger(run)
     table = named_table(run, table_name)
     found = quarantine_of(run, run.ledger.table(table))
     wanted = choose_keys(states_of(found), table, keys)
     assert found is not None
     check_key(run, table)
-    asked = ReadAgain(str(table), cause=BY_HAND, by=run.decided_by, reason=run.reason.strip())
+    asked = ReadAgain(str(table), cause=BY_HAND, by=by, reason=reason)
     right, left, scn = repair_keys(lambda part: read_again(run, asked, [json.loads(key) for key in part]), wanted)
     return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
@@ -186,8 +185,7 @@ def repair_keys(
 def drop_quarantined(run: Run, table_name: str, keys: Sequence[Mapping[str, str]] = ()) -> WorkedOff:
     """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
     `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
-    check_reason("to drop changes", run.reason)
-    by, reason = run.decided_by, run.reason.strip()
+    by, reason = run.decision("to drop changes")
     reconcile_ledger(run)
     table = named_table(run, table_name)
     found = quarantine_of(run, run.ledger.table(table))

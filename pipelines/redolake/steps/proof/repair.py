@@ -31,7 +31,6 @@ from redolake.steps.proof.listed_keys import take_off_list
 from redolake.steps.proof.table_to_compare import TableToCompare, describe, naming_plan_of, task_of
 from redolake.steps.proof.verify import check_readable, entry_with_contents, record_found, table_comparison
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows, remove_rows
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
 from redolake.steps.shared.same_container import read_same_container
@@ -165,8 +164,8 @@ def repair_table(run: Run, table_name: str, keys: Keys | None = None) -> ReadAga
     """Repair the rows that the last comparisons found, or those with the given keys, and compare them again.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
-    check_reason("a repair", run.reason)
-    asked = ReadAgain(table_name, cause=BY_HAND, by=run.decided_by, reason=run.reason.strip())
+    by, reason = run.decision("a repair")
+    asked = ReadAgain(table_name, cause=BY_HAND, by=by, reason=reason)
     return read_again(run, asked, keys or None)
 
 

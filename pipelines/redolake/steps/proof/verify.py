@@ -33,6 +33,7 @@ from redolake.ledger.reading import LedgerReading
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.settling import check_settled
+from redolake.reconcile.table_state import proofs_of
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.codec import to_body
 from redolake.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
@@ -158,15 +159,6 @@ class Verification:
     left: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How tables are compared: by all their rows, by the hashes of buckets, or as their size suggests; a share of the buckets,
-    or all."""
-
-    method: Method = "auto"
-    sample: float | None = None
-
-
 @step
 def verify_tables(
     run: Run, tables: Sequence[str] | None = None, *, method: Method = "auto", sample: float | None = None, due: bool = False
@@ -176,7 +168,6 @@ def verify_tables(
     table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
     as long as `verify.budget` says."""
     found: list[TableComparison | NotCompared] = []
-    asked = Asked(method, sample)
     reconcile_ledger(run)  # the comparison is AS OF the SCN it knows
     gone = dropped_tables(run)
     there = [table.id for table in run.pipeline.tables if table.id not in gone]
@@ -193,7 +184,7 @@ def verify_tables(
                 left = ids[number:]
                 run.report(f"the time is up: {len(left)} tables are due and left for the next time")
                 break
-            found.append(compare_or_explain(run, asked, table, place))
+            found.append(compare_or_explain(run, table, place, method, sample))
             run.report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
     names = {str(table) for table in ids}
     return Verification(
@@ -213,10 +204,10 @@ def deadline(budget: timedelta | None) -> float | None:
 def last_proofs(reading: LedgerReading) -> dict[TableId, datetime]:
     """Return when each table was last compared as a whole, whatever the result was."""
     found = {}
-    for table, fact in reading.facts.get("proofs", {}).items():
-        whole = (p["at"] for p in fact.body["proofs"] if p.get("error") is None and p.get("share", 1) == 1)
+    for table in reading.facts.get("proofs", {}):
+        whole = (p.at for p in proofs_of(reading, table) if p.result.error is None and p.result.share == 1)
         if (at := next(whole, None)) is not None:
-            found[TableId.parse(table)] = datetime.fromisoformat(at)
+            found[TableId.parse(table)] = at
     return found
 
 
@@ -232,12 +223,14 @@ def choose_due(
     return sorted((t for t in tables if proved.get(t, never) + every <= at), key=lambda table: proved.get(table, never))
 
 
-def compare_or_explain(context: Run, asked: Asked, table: TableId, place: int) -> TableComparison | NotCompared:
+def compare_or_explain(
+    context: Run, table: TableId, place: int, method: Method, sample: float | None
+) -> TableComparison | NotCompared:
     """Compare the table and record the result."""
     found: TableComparison | NotCompared
     rows, resetlogs_id = None, None
     try:
-        found, rows, resetlogs_id = compare_table(context, asked, table, place)
+        found, rows, resetlogs_id = compare_table(context, table, place, method, sample)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
     except (SparkLost, SparkExhausted) as error:
@@ -260,14 +253,14 @@ def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeErro
 
 @crash.writer
 def compare_table(
-    context: Run, asked: Asked, table: TableId, place: int
+    context: Run, table: TableId, place: int, method: Method, sample: float | None
 ) -> tuple[TableComparison, FoundRows | None, int | None]:
     """Compare the table AS OF the SCN that the ledger knows now with the Delta version of that SCN. Return the rows that differ
     too, and the incarnation.
 
     The rows that were read from the source are removed again."""
     entry, started = entry_with_contents(context, table), time.monotonic()
-    if asked.method != "rows" and asked.sample is None:
+    if method != "rows" and sample is None:
         entry = with_unfinished(context, entry)
     token, at = folder_name(place), contents_time(context, entry)
     try:
@@ -276,7 +269,7 @@ def compare_table(
             check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
             context.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
             one = describe(context, oracle, entry, token)
-            compared = compare_in_lake(one, asked.method, asked.sample)
+            compared = compare_in_lake(one, method, sample)
             history = compare_its_history(one, compared)
     finally:
         context.landing.files.remove(layout.verify_folder(token))

@@ -45,12 +45,11 @@ from redolake.steps.ranges.replay import (
 from redolake.steps.shared.chosen_folders import check_folder_to_write, check_paths_to_write
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.scn_times import time_written
-from redolake.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_moment
+from redolake.values.moment import AtWindow, parse_moment
 from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.values.table import TableId
 
 if TYPE_CHECKING:
-    from redolake.job.as_of import RowsAsOf
     from redolake.steps.ranges.swap import CopiedTable
 
 T = TypeVar("T", bound="TableAsOf | CopiedTable")
@@ -184,17 +183,17 @@ def position_of(context: Run, text: str, manifests: Sequence[WindowManifest], en
 def scn_of_moment(context: Run, text: str, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
     moment = parse_moment(text)
     match moment:
-        case AtScn(scn):
-            return scn
-        case AtEdge("now"):
+        case int():
+            return moment
+        case "now":
             return min(entry.position for entry in entries).scn
-        case AtEdge():
+        case "first":
             raise ValueError("`first` is no moment of all tables: name an SCN, a time, or `now`")
         case AtWindow():
             return scn_of(moment, manifests, {}, is_last=True) - 1
-        case AtTime(at):
+        case datetime():
             times = context.ledger.end_times(m.end_position for m in manifests)
-            return scn_at_time(at, manifests, times, is_last=False) - 1
+            return scn_at_time(moment, manifests, times, is_last=False) - 1
 
 
 def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Sequence[TableEntry]) -> int:
@@ -317,7 +316,9 @@ def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: Cha
 
 
 @contextmanager
-def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent) -> Iterator[RowsAsOf]:
+def opened_as_of(
+    pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent
+) -> Iterator[tuple[Mapping[TableId, Any], Mapping[TableId, tuple[str, ...]]]]:
     """Yield the tables of a plan as data frames, which can be read until the end of the block, and the keys that are wrong."""
     from redolake.job.as_of import read_versions
 
@@ -368,8 +369,8 @@ def read_as_of(
     if to is not None:
         check_folder_to_write(pipeline, "--to", to)
     plan = plan_read(pipeline, moment, tables)
-    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as opened:
-        frames, known = opened.frames, with_wrong_keys(plan.tables, opened.wrong)
+    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as (frames, wrong):
+        known = with_wrong_keys(plan.tables, wrong)
         found = ReadAsOf(plan.scn, plan.at, known)
         if to is not None:
             return replace(found, tables=write_all(pipeline, frames, to, known, report), files=to)

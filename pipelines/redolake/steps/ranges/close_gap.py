@@ -36,7 +36,6 @@ from redolake.steps.ranges.touched_keys import (
     refuse_older,
     why_not_by_key,
 )
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import time_written
@@ -44,6 +43,8 @@ from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 from redolake.window.recovery_options import is_rewound
+
+CLOSING = "closing a gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def close_gap(run: Run, gap: int | None = None, tables: Sequence[str] | None = N
     the gap are still missing.
     """
     if run.execute:
-        check_reason("closing a gap", run.reason)
+        run.decision(CLOSING)
     reconcile_ledger(run)
     found = find_gap(run, gap)
     ids = tuple(table for table in map(TableId.parse, found.tables) if table in run.pipeline.by_id)
@@ -279,8 +280,8 @@ def close_table(task: Task, entry: TableEntry, touched: TouchedRows) -> ReadAgai
             problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held
     if not problem and up_to is None:
         problem = open_transactions_of(touched, entry, entry.complete_to_scn)
-    asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys))
-    asked = replace(asked, reason=run.reason.strip(), by=run.decided_by)
+    by, reason = run.decision(CLOSING)
+    asked = replace(planned, why_not=problem, changes=one.changes, rows=len(one.keys), by=by, reason=reason)
     if problem:
         return asked
     done = read_again(run, asked, one.named_keys, up_to)

@@ -74,23 +74,21 @@ def prune_histories(
             raise Terminal(
                 f"the history of {', '.join(gone)} is not there any more", cure="look again, and decide of the others"
             )
-    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.decided_by, "reason": run.reason.strip()}
+    found, limit, says = list[ShorterHistory](), limit_of(kept), {"by": run.decided_by, "reason": run.reason}
     with apply_lease_renewed(run) if run.execute else nullcontext() as writer:
         for table, (path, target) in paths.items():
             session = run.spark.session()
             if shown is not None:
                 limit = datetime.fromisoformat(shown[str(table)][0])
-                check_shown(table, older_history(session, path, limit), shown[str(table)])
-            if writer is None:
-                cut = older_history(session, path, limit)
-            else:
-                cut = shorten_history(session, path, target, limit, run.name, table, writer.check, says=says)
-            one = ShorterHistory(str(table))
+            cut, one = older_history(session, path, limit), ShorterHistory(str(table))
+            if shown is not None:
+                check_shown(table, cut, shown[str(table)])
             if cut is not None:
                 one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, run.execute, limit.isoformat())
-                if run.execute:
-                    what = {"table": str(table), "start_scn": cut.scn, **says}
+                if writer is not None:
+                    what = {"table": str(table), "from_scn": cut.scn, **says}
                     run.ledger.record_decision("pruned history", what, says["by"])
+                    shorten_history(session, path, target, limit, run.name, table, writer.check, says=says)
             found.append(one)
             run.report(str(one))
     return tuple(found)

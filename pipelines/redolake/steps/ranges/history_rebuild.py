@@ -146,10 +146,9 @@ def rebuild_history(context: Run, table_name: str, start: str, *, from_logs: Log
     found = replace(found, mined=() if logs is None else logs.lines)
     if not context.execute:
         return found
-    made = run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
     what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": context.reason}
-    context.ledger.record_decision("rebuilt history", what, context.by)
-    return made
+    context.ledger.record_decision("rebuilt history", what, context.decided_by)
+    return run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
 
 
 def logs_to_mine(context: Run, table: TableId, after: int, end: ChainPosition, given: LogsToRead) -> PlannedLogs | None:
@@ -196,10 +195,10 @@ def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLo
             (now_there,) = with_contents(run, [table])
             work.bring_to(int(now_there.position.scn))
             assert work.last is not None
-            made = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
+            epochs, changes = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
     finally:
         remove_read(run.pipeline, place, name)
-    return replace(found, to_scn=work.at, began_at=began, done=True, epochs=made.epochs, changes=made.changes)
+    return replace(found, to_scn=work.at, began_at=began, done=True, epochs=epochs, changes=changes)
 
 
 def table_with_history(context: Run, name: str) -> TableId:

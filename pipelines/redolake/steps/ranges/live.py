@@ -33,7 +33,6 @@ from redolake.steps.ranges.replay import (
     refuse,
 )
 from redolake.steps.ranges.touched_keys import TouchedRows, TouchedTable, read_beginnings, read_window, why_not_by_key
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.named_tables import named_tables
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
@@ -86,7 +85,7 @@ def backfill_live(
     Raises ConfigurationError where the range is not there, RedoLost where logs of it are missing.
     """
     if run.execute:
-        check_reason("a backfill into live tables", run.reason)
+        run.decision("a backfill into live tables")
     reconcile_ledger(run)
     chosen = named_tables(run, tables)
     manifests = run.landing.windows.after()
@@ -102,7 +101,7 @@ def backfill_live(
     one = check_tables(old_range(beside_it, scns, chosen))
     refuse(list(missing_files(beside_it, one.windows)))
     rows = read_rows(run, one)
-    asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=run.decided_by, reason=run.reason.strip())
+    asked = ReadAgain("", cause=f"a backfill of SCN {scns}", by=run.decided_by, reason=run.reason)
     found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows, asked))
     if not run.execute:
         return found

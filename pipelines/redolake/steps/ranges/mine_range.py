@@ -24,7 +24,6 @@ from redolake.source import ConnectParams, Source, read_log_headers, read_redo_f
 from redolake.steps.capture.windows import LEASE_SECONDS, mine
 from redolake.steps.shared.chosen_folders import check_folder
 from redolake.steps.shared.redo_dictionary import with_its_dictionary
-from redolake.steps.shared.retries import make_retry
 from redolake.steps.shared.same_container import read_same_container
 from redolake.values.redo import Position, RedoFacts, Window
 from redolake.values.table import TableId
@@ -103,8 +102,7 @@ def plan_range(task: RangeToMine, facts: RedoFacts) -> RangePlan:
 
 def mine_range(task: RangeToMine) -> None:
     """Mine the windows that are not there yet, with `parallel_sessions` sessions, and land them in their order."""
-    retried = make_retry(task.context.pipeline)
-    while retried(lambda: mine_some(task)):
+    while task.context.pipeline.retry.call(lambda: mine_some(task)):
         pass
 
 

@@ -15,15 +15,15 @@ from typing import Literal, assert_never
 from redolake.context import Run, now
 from redolake.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable, one_line
 from redolake.records.windows import WindowManifest
-from redolake.source import ScnAtTime, read_scn_at
+from redolake.source import read_scn_at
 from redolake.steps.shared.scn_times import time_written
 from redolake.steps.shared.shown_facts import host_clock_ahead
-from redolake.values.moment import FORMS, AtEdge, AtScn, AtTime, AtWindow, Moment, parse_moment
+from redolake.values.moment import FORMS, AtWindow, Moment, parse_moment
 from redolake.values.scn import ChainPosition
 from redolake.values.utc import beside, utc_text
 
 EndTimes = Mapping[ChainPosition, datetime]
-Clock = Callable[[datetime], "ScnAtTime | str"]
+Clock = Callable[[datetime], tuple[int, datetime] | str]
 SECOND = timedelta(seconds=1)
 PRECISION = timedelta(seconds=3)  # of TIMESTAMP_TO_SCN
 # Between the time of a switch in the redo and the one that the database has for its SCN, also where clocks drift apart.
@@ -82,13 +82,14 @@ def end_of(
     except ValueError as wrong:
         findings.append(Finding(name, str(wrong), f"write {FORMS}"))
         return None
-    times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, AtTime) else {}
-    if isinstance(moment, AtTime) and clock is not None:
-        known = clock(time_to_ask(moment.at, is_last=is_last))
-        if isinstance(known, ScnAtTime):
-            if not disagrees(known.scn, moment.at, manifests, times):
-                return RangeEnd(asked, known.scn, known.at.isoformat(timespec="seconds"), "database")
-            known = f"the database has SCN {known.scn} for it, which has landed with other times"
+    times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, datetime) else {}
+    if isinstance(moment, datetime) and clock is not None:
+        known = clock(time_to_ask(moment, is_last=is_last))
+        if not isinstance(known, str):
+            scn, known_at = known
+            if not disagrees(scn, moment, manifests, times):
+                return RangeEnd(asked, scn, known_at.isoformat(timespec="seconds"), "database")
+            known = f"the database has SCN {scn} for it, which has landed with other times"
         why = known
     try:
         scn = scn_of(moment, manifests, times, is_last=is_last)
@@ -100,8 +101,8 @@ def end_of(
 
 def require_past(moment: Moment, at: datetime) -> None:
     """Raise ValueError for a time in the future."""
-    if isinstance(moment, AtTime) and moment.at > at:
-        raise ValueError(f"{utc_text(moment.at)} UTC is in the future: it is {utc_text(at)} UTC now")
+    if isinstance(moment, datetime) and moment > at:
+        raise ValueError(f"{utc_text(moment)} UTC is in the future: it is {utc_text(at)} UTC now")
 
 
 def time_to_ask(at: datetime, *, is_last: bool) -> datetime:
@@ -121,7 +122,7 @@ def disagrees(scn: int, at: datetime, manifests: Sequence[WindowManifest], times
 def database_clock(run: Run) -> Clock:
     """Return a function that asks the database for the SCN of a time; it returns a text that says why it was not answered."""
 
-    def ask(at: datetime) -> ScnAtTime | str:
+    def ask(at: datetime) -> tuple[int, datetime] | str:
         try:
             with run.connect() as oracle:
                 found = read_scn_at(oracle, min(at.astimezone(UTC), now() - SECOND), host_clock_ahead(oracle))
@@ -142,22 +143,22 @@ def pruned_text(context: Run) -> str:
 
 def scn_of(moment: Moment, manifests: Sequence[WindowManifest], times: EndTimes, *, is_last: bool) -> int:
     """Return the SCN with which a range begins, or at which it ends. Raises ValueError where the windows do not show it."""
-    if isinstance(moment, AtScn):
-        return moment.scn
+    if isinstance(moment, int):
+        return moment
     if not manifests:
         raise ValueError("nothing has landed yet, so only an SCN can be named")
     match moment:
-        case AtEdge("first"):
+        case "first":
             return manifests[0].start
-        case AtEdge():
+        case "now":
             return manifests[-1].end
         case AtWindow(name):
             window = next((m for m in manifests if m.name == name), None)
             if window is None:
                 raise ValueError(f"no window {name} has landed")
             return window.end if is_last else window.start
-        case AtTime(at):
-            return scn_at_time(at, manifests, times, is_last=is_last)
+        case datetime():
+            return scn_at_time(moment, manifests, times, is_last=is_last)
         case _:
             assert_never(moment)
 

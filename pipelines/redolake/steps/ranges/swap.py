@@ -29,7 +29,6 @@ from redolake.records.windows import WindowManifest
 from redolake.steps.proof.verify import entry_with_contents
 from redolake.steps.ranges.as_of import bases_at, new_read, position_of, replay, with_contents, with_wrong_keys, wrong_text
 from redolake.steps.ranges.replay import Aim, shadow_folder
-from redolake.steps.shared.decisions import check_reason
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.values.moment import COPY
@@ -197,7 +196,7 @@ def swap_table(context: Run, table_name: str, copy: str | None = None) -> Swappe
     where the changes since it are not landed any more.
     """
     if context.execute:
-        check_reason("a swap", context.reason)
+        context.decision("a swap")
     if copy is not None and not COPY.fullmatch(copy):
         what = f"{copy} is not the name of a whole copy, such as 2000000-2000400-copy"
         raise ConfigurationError([Finding("--copy", what, "name one that a backfill to `copy` has printed")])
@@ -219,7 +218,7 @@ def swap_table(context: Run, table_name: str, copy: str | None = None) -> Swappe
         context.report(f"{table}: bringing its copy to SCN {at.scn}")
         fold(context, spec, there)
         copied = replace(base, complete_to=at.scn)
-        named = replace(found, by=context.decided_by, reason=context.reason.strip())
+        named = replace(found, by=context.decided_by, reason=context.reason)
         return swap(context, there.version(context, table, copied), copied, named, writer)
 
 
@@ -272,7 +271,8 @@ def swap(
     lists = read_lists(context, copy)
     done = find_swap(copy.path, copy.app_id, found.copy, found.applied_scn)
     if done is not None:  # an earlier run was killed after it
-        return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
+        kept_as, version = done
+        return with_list(replace(found, kept=kept_as, delta_version=version), lists)
     if lists is not None:
         lists.add_wrong(is_undo=is_replaced(found.copy))
     context.report(f"{table}: keeping its rows as {name}")

@@ -7,17 +7,16 @@ rows were carried and cannot be completed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
-from redolake.config import Pipeline
 from redolake.context import Run, held_lease, now, step
 from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal, plain_lines
 from redolake.ledger import Loss
 from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.redo_loss import (
-    ErrorReport,
     MissingLogReport,
     lost_position,
     missing_log_report,
@@ -27,8 +26,7 @@ from redolake.reconcile.redo_loss import (
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.gaps import DeclaredGap, GapKind
 from redolake.records.shown_facts import Choice
-from redolake.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
-from redolake.steps.shared.decisions import check_reason
+from redolake.source import Source, read_container, read_encoding, read_handover, read_redo_facts
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import pdb_change, record_pdb_change, recorded_container
@@ -60,7 +58,7 @@ class Inspection:
 
     position: Position
     facts: RedoFacts
-    error: ErrorReport | None
+    error: Mapping[str, Any] | None
     missing: tuple[MissingLog, ...]
     gap_end: Position | None
     loss: Loss | None
@@ -76,7 +74,7 @@ class RecoveryReport:
     pipeline: str
     lost: bool
     position: Position
-    error: ErrorReport | None
+    error: Mapping[str, Any] | None
     missing: tuple[MissingLogReport, ...] = ()
     rman: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
@@ -84,20 +82,22 @@ class RecoveryReport:
     position_at: str | None = None
 
 
-def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
+@step
+def inspect_redo_loss(context: Run) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
-    with Run(pipeline, source) as context, open_inspection(context) as (_, found):
+    with open_inspection(context) as (_, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
         return report
 
 
-def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
+@step
+def recheck_redo_loss(context: Run) -> RecoveryReport:
     """Report which logs are back after a restore, and whether the position can continue.
 
     A log that failed in mining counts as back when a view lists it; the next run proves that it can be read.
     """
-    with Run(pipeline, source) as context, open_inspection(context, trust_views=True) as (_, found):
+    with open_inspection(context, trust_views=True) as (_, found):
         still = {(log.resetlogs_id, log.thread, log.sequence) for log in found.missing}
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
@@ -105,14 +105,12 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
         return replace(recovery_report(context, found), back=tuple(log for log in before if log.id not in still))
 
 
+@step
 def declare_gap(
-    pipeline: Pipeline,
+    context: Run,
     kind: GapKind,
-    source: ConnectParams | None = None,
     *,
     scn: int | None = None,
-    reason: str = "",
-    by: str = "",
     approved: str | None = None,
     tables: Sequence[str] = (),
 ) -> DeclaredGapReport:
@@ -122,16 +120,7 @@ def declare_gap(
     `approved` is the `cost_of` that a person saw. Raises Terminal where it is another one now, while nothing is lost, and until
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
-    check_gap_reason(kind, reason)
-    with Run(pipeline, source) as run:
-        return continue_after(run, kind, scn=scn, reason=reason, by=by, approved=approved, tables=tables)
-
-
-@step
-def continue_after(
-    context: Run, kind: GapKind, *, scn: int | None, reason: str, by: str, approved: str | None, tables: Sequence[str]
-) -> DeclaredGapReport:
-    """Do what `declare_gap` does, but for its check of the reason."""
+    check_gap_reason(context, kind)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
     with apply_lease(context), open_inspection(context) as (oracle, found):
         named_tables(context, tables)
@@ -147,10 +136,10 @@ def continue_after(
                     kind=kind,
                     start=found.position,
                     end=end,
-                    reason=reason.strip() or "new snapshots of the tables",
-                    by=by,
+                    reason=context.reason or "new snapshots of the tables",
+                    by=context.decided_by,
                     at=now().isoformat(timespec="seconds"),
-                    lost=found.error.what,
+                    lost=found.error["what"],
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
                     container=found.container,
@@ -183,10 +172,10 @@ def check_approved(found: RecoveryReport, kind: GapKind, approved: str | None) -
         raise Terminal(what, cure="read the cost as it is now, and choose again; nothing was done")
 
 
-def check_gap_reason(kind: GapKind, reason: str) -> None:
-    """Raise Terminal unless a gap or a position has a reason."""
+def check_gap_reason(run: Run, kind: GapKind) -> None:
+    """Raise ConfigurationError unless a gap or a position has a reason."""
     if kind != "snapshot":
-        check_reason("a declared gap", reason)
+        run.decision("a declared gap")
 
 
 @contextmanager
@@ -216,7 +205,7 @@ def inspect(
     has `changed` comes first: no redo continues the tables."""
     if changed is not None:
         since = record_pdb_change(context, changed, position, facts)
-        stopped = ErrorReport.of(changed.as_dict())
+        stopped = changed.as_dict()
         return Inspection(position, facts, stopped, (), in_incarnation(since, facts), context.ledger.loss(), identity, since)
     loss = context.ledger.loss()
     failed = loss if loss is not None and loss.step == "mine" and not trust_views else None
@@ -225,11 +214,11 @@ def inspect(
     known = facts if failed is None else without(facts, [log.id for log in missing_logs_of(failed)])
     found = plan_window(position, known, context.pipeline.window)
     missing = missing_logs(position, known)
-    error = None if failed is None else ErrorReport.of(failed.error)
+    error = None if failed is None else failed.error
     if isinstance(found, Lost):
         if failed is None:
             loss = record_redo_loss(context, found.error, "plan", position, missing)
-        error = error or ErrorReport.of(found.error.as_dict())
+        error = error or found.error.as_dict()
     # Where no log is to blame, the whole window that could not be mined is lost.
     window_end = lost_position(failed).window_end if failed is not None and not failed.missing else None
     gap = None if error is None else gap_end(position, known, window_end)
@@ -269,7 +258,7 @@ def already_declared(context: Run, position: Position, kind: GapKind) -> Declare
 def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
     if found.pdb_opened_scn is not None and kind != "snapshot":
-        of_encoding = found.error is not None and found.error.code == EncodingChanged.__name__
+        of_encoding = found.error is not None and found.error["code"] == EncodingChanged.__name__
         why = "redo that was written in another encoding" if of_encoding else "rows that the pluggable database no longer has"
         raise Terminal(
             f"a gap would keep {why}",
@@ -278,7 +267,7 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
     if kind == "snapshot":
         handover = read_handover(oracle)
         end = first_position(context.pipeline, found.facts, handover)
-        opened = None if found.error is None else found.error.where.get("opened_scn")
+        opened = None if found.error is None else found.error["where"].get("opened_scn")
         if isinstance(opened, int) and end.scn < opened <= handover.start_scn:
             end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older
         now_there = read_container(oracle, context.pipeline.source.container)
@@ -329,13 +318,13 @@ def recovery_text(found: RecoveryReport, how: Callable[[Choice], str] = command_
     lines, at = [f"back: redo thread {log.thread} log {log.sequence}" for log in found.back], beside(found.position_at)
     if found.error is None:
         return "\n".join([*lines, f"Nothing is lost: the redo from SCN {found.position.scn}{at} on is there."])
-    lines += [found.error.what, f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
+    lines += [str(found.error["what"]), f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
     lines += [f"missing: {missing_text(log)}" for log in found.missing]
     for number, choice in enumerate(found.choices, 1):
         lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {how(choice)}"]
         if choice.name == "restore":
             lines += [f"   RMAN> {line}" for line in found.rman]
-    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"]))
+    return "\n".join(plain_lines(lines if found.choices else [*lines, "", f"do this: {found.error['cure']}"]))
 
 
 def missing_text(log: MissingLogReport) -> str:

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from redolake.config import Pipeline
-from redolake.context import Run, now
+from redolake.context import Run, now, step
 from redolake.errors import Finding, NoDictionaryInRedo, RedoLost
 from redolake.reconcile.ledger import proven_position
-from redolake.reconcile.redo_loss import ErrorReport
 from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
-from redolake.source import ConnectParams, Source, read_redo_facts
+from redolake.source import Source, read_redo_facts
 from redolake.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
+from redolake.source.standby import lag_findings
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.shown_facts import record_redo
 from redolake.values.redo import LogFile, Position, RedoDictionary
@@ -52,31 +52,6 @@ class ThreadRunwayReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockingThreadReport:
-    """A redo thread that the others wait for; `hours` counts from the begin of its next log."""
-
-    thread: int
-    instance: str | None
-    sequence: int | None
-    scn: int
-    hours: float | None
-    reason: Literal["open", "not archived"]
-    waiting_logs: int
-    waiting_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryAreaReport:
-    """`hours_until_full` is at the redo rate of the last day; None where that is unknown."""
-
-    name: str
-    limit_bytes: int
-    used_bytes: int
-    reclaimable_bytes: int
-    hours_until_full: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class RunwayReport:
     """`state` is enough, low or lost; `needed_by` says what needs the oldest redo."""
 
@@ -93,22 +68,18 @@ class RunwayReport:
     unread_bytes: int
     bytes_per_hour: int | None
     threads: tuple[ThreadRunwayReport, ...]
-    held_back_by: tuple[BlockingThreadReport, ...]
-    lost: ErrorReport | None
+    held_back_by: tuple[BlockingThread, ...]
+    lost: Mapping[str, object] | None
     archive_lag_target_seconds: int | None
-    recovery_area: RecoveryAreaReport | None
+    recovery_area: RecoveryArea | None
     warn_below_hours: float
     warn_below_bytes: int | None
     findings: tuple[Finding, ...]
 
 
-def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> RunwayReport:
+@step
+def measure_runway(context: Run) -> RunwayReport:
     """Measure the runway of the position, or before the first snapshot that of a snapshot taken now."""
-    with Run(pipeline, source) as run:
-        return runway_of(run)
-
-
-def runway_of(context: Run) -> RunwayReport:
     pipeline, position = context.pipeline, proven_position(context)  # a parallel step may be about to correct the ledger's
     with context.oracle() as oracle:
         measured_at = now().replace(tzinfo=None)
@@ -118,6 +89,7 @@ def runway_of(context: Run) -> RunwayReport:
         else:
             needed, facts = position, read_redo_facts(oracle)
         dictionary, refused = needed_dictionary(pipeline, oracle, position)
+        refused += tuple(lag_findings(oracle)) if facts.is_standby else ()
     runway, needed_by = measure(needed, facts, retention.now), of_position(position)
     if dictionary is not None:
         begin = replace(needed, scn=dictionary.begin_scn)
@@ -199,8 +171,8 @@ def runway_report(
         unread_bytes=runway.unread_bytes,
         bytes_per_hour=None if runway.bytes_per_hour is None else int(runway.bytes_per_hour),
         threads=tuple(thread_report(thread) for thread in runway.threads),
-        held_back_by=tuple(blocking_report(thread) for thread in runway.blocking_threads),
-        lost=None if runway.lost is None else ErrorReport.of(runway.lost.as_dict()),
+        held_back_by=tuple(replace(thread, hours=round_down(thread.hours)) for thread in runway.blocking_threads),
+        lost=None if runway.lost is None else runway.lost.as_dict(),
         archive_lag_target_seconds=retention.lag_seconds,
         recovery_area=area_report(retention.recovery_area, runway.bytes_per_hour),
         warn_below_hours=limits.warn_below_hours,
@@ -259,24 +231,10 @@ def log_report(log: LogFile | None) -> LogReport | None:
     return None if log is None else LogReport(log.sequence, int(log.first_scn), time_text(log.first_at))
 
 
-def blocking_report(thread: BlockingThread) -> BlockingThreadReport:
-    return BlockingThreadReport(
-        thread=thread.thread,
-        instance=thread.instance,
-        sequence=thread.sequence,
-        scn=int(thread.scn),
-        hours=round_down(thread.hours),
-        reason="open" if thread.is_open else "not archived",
-        waiting_logs=thread.waiting_logs,
-        waiting_bytes=thread.waiting_bytes,
-    )
-
-
-def area_report(area: RecoveryArea | None, bytes_per_hour: float | None) -> RecoveryAreaReport | None:
-    if area is None:
-        return None
-    until_full = round_down(area.free_bytes / bytes_per_hour) if bytes_per_hour else None
-    return RecoveryAreaReport(area.name, area.limit_bytes, area.used_bytes, area.reclaimable_bytes, until_full)
+def area_report(area: RecoveryArea | None, bytes_per_hour: float | None) -> RecoveryArea | None:
+    if area is None or not bytes_per_hour:
+        return area
+    return replace(area, hours_until_full=round_down(area.free_bytes / bytes_per_hour))
 
 
 def round_down(hours: float | None) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from redolake.config import Pipeline
-from redolake.context import pipeline_params
 from redolake.errors import ConfigurationError
-from redolake.source import ConnectParams
+from redolake.source import ConnectParams, connect_params
 from redolake.source.setup_sql import (
     RDS_HOURS,
     Flavour,
@@ -35,12 +35,13 @@ def write_setup_sql(
     retention_hours: int = RDS_HOURS,
     prompts: bool = True,
     grants: Grants | None = None,
+    primary: bool = False,
 ) -> str:
     """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default. `tables` are
-    entries as in pipelines.yml, patterns too.
+    entries as in pipelines.yml, patterns too. With `primary` it is that of the user of `source.primary` alone.
 
     No script can name the tables that a pattern will match, so `key_logging` is then that of the database by default."""
-    params = None if pipeline is None else known_connection(pipeline)
+    params = None if pipeline is None else known_connection(pipeline.source.primary if primary else pipeline.source.connection)
     user = user or (params.user if params else None)
     container = container or (pipeline.source.container if pipeline else None)
     flavour = flavour or likely_flavour(
@@ -68,6 +69,7 @@ def write_setup_sql(
             tuple(match.pattern for match in matches if match.excludes),
             grants,
             rereads_types=pipeline is not None and rereads_types(pipeline),
+            primary=primary,
         )
     )
 
@@ -84,9 +86,9 @@ def logged_columns(pipeline: Pipeline | None) -> dict[TableId, str]:
     return {table.id: "PRIMARY KEY" if table.key_policy.kind == "primary" else "ALL" for table in tables}
 
 
-def known_connection(pipeline: Pipeline) -> ConnectParams | None:
-    """Return the pipeline's connection, or None where it is not configured yet: the script comes first."""
+def known_connection(conn_id: str | None) -> ConnectParams | None:
+    """Return the connection, or None where it is not configured yet: the script comes first."""
     try:
-        return pipeline_params(pipeline)
+        return None if conn_id is None else connect_params(conn_id, os.environ)
     except ConfigurationError:
         return None

@@ -23,7 +23,7 @@ from redolake.source.dictionary import read_tables_around
 from redolake.source.handover import seconds_to_settle
 from redolake.source.olr import Address, Anchor
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.redo import LogFile, LogTrace, Position, RedoFacts, RedoThread
+from redolake.values.redo import Position, RedoFacts, RedoThread
 from redolake.values.scn import Scn
 from redolake.window.end import End
 from redolake.window.gate import follow_all
@@ -189,10 +189,9 @@ def no_stream(threads: Iterable[int], addresses: Mapping[int, Address]) -> Repli
 
 def logs_of(position: Position, facts: RedoFacts, thread: int) -> Logs:
     """Return the SCNs of each log that the control file shows: V$LOG_HISTORY, V$ARCHIVED_LOG and V$LOG."""
-    logs: tuple[LogFile | LogTrace, ...] = (*facts.history, *facts.archived, *facts.online)
     return {
         log.sequence: (int(log.first_scn), None if log.next_scn is None else int(log.next_scn))
-        for log in logs
+        for log in (*facts.history, *facts.archived, *facts.online)
         if (log.thread, log.resetlogs_id) == (thread, position.resetlogs_id)
     }
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from redolake.context import Run, now
 from redolake.errors import SourceBusy, SourceRefused, SourceUnavailable
+from redolake.reconcile.table_state import proofs_in
 from redolake.records.codec import from_body, to_body
 from redolake.records.shown_facts import (
     Choice,
@@ -106,11 +107,13 @@ def record_snapshot(context: Run, tables: Iterable[TableId], fact: SnapshotFact)
 
 
 def expected_rows(context: Run, table: TableId) -> int | None:
-    """Return how many rows the table had at its last comparison, or else at its last snapshot."""
-    proofs = (context.ledger.fact("proofs", str(table)) or {}).get("proofs", [])
-    compared: Iterator[int] = (proof["rows"] for proof in proofs if proof["rows"] is not None)
+    """Return how many rows the table had at its last comparison, or else at its last snapshot; one that was cut off expected
+    as many."""
+    fact = context.ledger.fact("proofs", str(table))
+    compared = (proof.result.rows for proof in (() if fact is None else proofs_in(fact, str(table))))
     snapshot = last_snapshot(context, table)
-    return next(compared, None if snapshot is None else snapshot.rows)
+    read = None if snapshot is None else snapshot.expected if snapshot.state == "reading" else snapshot.rows
+    return next((rows for rows in compared if rows is not None), read)
 
 
 def utc_end_time(window: Window, facts: RedoFacts, ahead: timedelta) -> datetime | None:

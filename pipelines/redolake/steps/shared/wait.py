@@ -9,10 +9,11 @@ import time
 from dataclasses import dataclass
 
 from redolake.config import WindowLimits
+from redolake.config.limits import Retry
 from redolake.context import Run, pipeline_params
 from redolake.errors import LogOverdue, SourceUnavailable
 from redolake.host.pauses import growing_pauses
-from redolake.source import ConnectParams, RetryRule, Source, open_source, read_current_scn, read_redo_facts
+from redolake.source import ConnectParams, Source, open_source, read_current_scn, read_redo_facts
 from redolake.values.redo import Position
 from redolake.values.scn import Scn
 from redolake.window import Wait, WindowDecision, plan_window
@@ -49,7 +50,7 @@ def plan_now(oracle: Source, position: Position, limits: WindowLimits) -> Window
 def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
     """Return whether the position still waits for this log. Ask once, with a short timeout: the caller checks again anyway."""
     position = Position(awaited.dbid, awaited.resetlogs_id, Scn(awaited.position))
-    with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
+    with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=Retry(attempts=1)) as oracle:
         found = plan_now(oracle, position, WindowLimits())
     return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
 
@@ -57,7 +58,7 @@ def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
 def is_source_back(source: ConnectParams) -> bool:
     """Return whether Oracle answers. Any other error than that it does not is raised: the caller plans again and reports it."""
     try:
-        with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
+        with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=Retry(attempts=1)) as oracle:
             read_current_scn(oracle)
     except SourceUnavailable:
         return False

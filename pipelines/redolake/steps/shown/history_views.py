@@ -15,7 +15,7 @@ from redolake.config import Pipeline
 from redolake.context import open_to_read
 from redolake.errors import ConfigurationError, Finding
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shown.union_views import LakeColumn, Member, Union, make_union
+from redolake.steps.shown.union_views import Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
     IN_PYTHON,
@@ -24,6 +24,7 @@ from redolake.steps.shown.views import (
     Engine,
     Views,
     check_names,
+    check_union_name,
     header,
     in_backticks,
     in_comment,
@@ -36,9 +37,9 @@ from redolake.steps.shown.views import (
     schemas_of,
     types_of,
     union_of,
-    view_name,
 )
 from redolake.values.history_sql import OF_CHANGE, versions_sql
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.table import TableId
 
 VERSIONS = "_versions"
@@ -98,10 +99,7 @@ def history_unions(pipeline: Pipeline, engine: Engine, histories: Sequence[Histo
             listed = in_comment(", ".join(lacking))
             left_out.append(f"-- {in_comment(versions)} is not made: no history of {listed}, or left out.")
             continue
-        own = next((table for table in known if view_name(engine, table, VERSIONS) == versions), None)
-        if own is not None:
-            what = f"{own} has a view of that name itself"
-            raise ConfigurationError([Finding(versions, what, "give the view over several tables another name")])
+        check_union_name(engine, versions, list(known), VERSIONS)
         if versions in pipeline.union_views:
             what = f"is also the name of a view in `union_views`, which the versions of {name} would replace"
             raise ConfigurationError([Finding(versions, what, "give one of them another name")])

@@ -13,15 +13,10 @@ from redolake.reconcile.table_versions import rules, versions_of_time
 from redolake.schema import version_as_of
 from redolake.values.common_type import common_type
 from redolake.values.lake_columns import with_lake_names
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.table import ROWID_NAME, TableId
 from redolake.values.target_options import DELETED
-
-
-@dataclass(frozen=True, slots=True)
-class LakeColumn:
-    name: str
-    type: str
 
 
 @dataclass(frozen=True, slots=True)

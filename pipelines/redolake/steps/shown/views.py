@@ -18,8 +18,9 @@ from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
 from redolake.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from redolake.steps.shared.named_tables import named_tables
-from redolake.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
+from redolake.steps.shown.union_views import Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
+from redolake.values.lake_rules import LakeColumn
 from redolake.values.table import TableId
 from redolake.values.target_options import DELETED
 from redolake.values.utc import beside
@@ -125,16 +126,23 @@ def unions_of(context: Run, engine: Engine, chosen: Sequence[TableId], plan: Rea
         values = view.values(table.id for table in pipeline.tables)
         if not set(values) <= set(chosen):
             continue
-        own = next((table for table in chosen if view_name(engine, table) == name), None)
-        if own is not None:
-            what = f"{own} has a view of that name itself"
-            raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
+        check_union_name(engine, name, chosen)
         scns = {entry.table: int(entry.complete_to_scn or 0) for entry in with_contents(context, list(values))}
         if plan is not None:
             scns = {table: plan.version_of(table).complete_to for table in values}
         members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
         found.append(make_union(name, view, members))
     return found
+
+
+def check_union_name(engine: Engine, name: str, tables: Sequence[TableId], suffix: str = "") -> None:
+    """Raise ConfigurationError where the view of a table has the name already, or where the engine takes none in its schema."""
+    own = next((table for table in tables if view_name(engine, table, suffix) == name), None)
+    what = None if own is None else f"{own} has a view of that name itself"
+    if name.partition(".")[0] in NO_SCHEMA.get(engine, ()):
+        what = f"{NAMES[engine]} takes no view in that schema"
+    if what is not None:
+        raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
 
 
 def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId], engine: Engine) -> Iterator[str]:
@@ -157,12 +165,17 @@ def in_comment(text: str) -> str:
 # Spark takes no other name of a schema or view, however it is quoted, and `spark-sql -f` ends at the first that is refused.
 # Of Python's letters these are the ones that it does not take for another.
 NO_PART_OF_A_NAME = re.compile(r"[^a-z0-9_]")
-NO_SCHEMA = ("global_temp", "spark_catalog")
+# Schemas that an engine keeps for itself, or takes for one of its catalogs.
+NO_SCHEMA: Mapping[Engine, tuple[str, ...]] = {
+    "spark": ("global_temp", "spark_catalog"),
+    "duckdb": ("temp", "system", "memory", "pg_catalog", "information_schema"),
+    "trino": ("information_schema",),
+}
 
 
 def schema_in(engine: Engine, table: TableId) -> str:
     schema = name_of_view(engine, table.owner)
-    return f"{schema}_" if engine == "spark" and schema in NO_SCHEMA else schema
+    return f"{schema}_" if schema in NO_SCHEMA.get(engine, ()) else schema
 
 
 def name_of_view(engine: Engine, name: str) -> str:
@@ -183,16 +196,18 @@ def view_name(engine: Engine, table: TableId, suffix: str = "") -> str:
 
 def renamed_views(engine: Engine, tables: Sequence[TableId], suffix: str = "") -> Iterator[str]:
     """Yield a comment for each view whose name is not that of its table in lower case."""
-    point, who = ("_", "Python") if engine in IN_PYTHON else (".", "Spark")
+    point, who = ("_", "Python") if engine in IN_PYTHON else (".", NAMES[engine])
     for table in tables:
         if (name := view_name(engine, table, suffix)) != f"{table.owner}{point}{table.name}{suffix}".lower():
-            yield f"-- The view of {in_comment(str(table))} is {name}: {who} takes no other characters in a name."
+            yield f"-- The view of {in_comment(str(table))} is {name}: {who} takes no such name."
 
 
 def check_names(engine: Engine, tables: Sequence[TableId], suffix: str = "", beside: Sequence[TableId] = ()) -> None:
     """Raise ConfigurationError for tables whose views would have one name, or that of a table `beside` has: the last one would
     replace the others."""
     taken, found = {view_name(engine, table): table for table in beside}, list[Finding]()
+    if engine == "trino":  # what each table is registered as, below the view
+        taken |= {f"{view_name(engine, table)}$delta": table for table in tables}
     for table in tables:
         name = view_name(engine, table, suffix)
         if (other := taken.setdefault(name, table)) != table:

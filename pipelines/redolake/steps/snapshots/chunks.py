@@ -97,21 +97,22 @@ class ChunkReading:
         took = time.monotonic() - self.begun_at
         left = round(took / self.bytes_read * (total - done), 1) if self.bytes_read else None
         return SnapshotFact(
-            "reading", self.task.scn, chunks=len(sizes), chunks_read=len(read), bytes=total, bytes_read=done, seconds_left=left
-        )
+            "reading", self.task.scn, chunks=len(sizes), chunks_read=len(read), bytes=total, bytes_read=done,
+            seconds_left=left, rows_per_second=round(self.rows / took, 1) if took else None,
+        )  # fmt: skip
 
 
 def read_chunks(task: ReadTask) -> SnapshotManifest | None:
     """Read the worker's share of the chunks that nobody has read yet. Return the snapshot's manifest once all chunks are read;
     None while others read the rest."""
-    table, scn, worker, chunks = task.table, task.scn, task.worker, task.run.landing.chunks
+    table, scn, (number, of), chunks = task.table, task.scn, task.worker, task.run.landing.chunks
     plan = chunks.plan(table, scn)
     assert plan is not None, "the caller has seen it"
     there = chunks.read(table, scn)
-    own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
+    own = [chunk for chunk in plan.chunks if chunk.number % of == number]
     missing = [chunk for chunk in own if not chunks.is_whole(table, scn, chunk.number)]
     if missing:
-        sessions = task.run.pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
+        sessions = task.run.pipeline.snapshot_settings(table).sessions if task.worker == EVERYTHING else 1
         read_side_by_side(ChunkReading(task, plan, done=len(there)), missing, sessions)
     return publish_if_complete(task.run, table, scn, plan)
 
@@ -164,7 +165,7 @@ def check_may_read(context: Run, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
     table, was_told = reading.task.table, False
     while not reading.is_over and (paused := pause_now(context, table, now())) is not None:
-        if paused.by_person or not reading.task.waits:
+        if not paused.passing or not reading.task.waits:
             raise SnapshotPaused(f"{paused.what}; what was read stays", cure=paused.cure, table=table)
         if not was_told:
             reading.task.run.report(f"{table}: {paused.what}: waiting for them")

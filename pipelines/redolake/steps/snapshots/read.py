@@ -6,13 +6,14 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
 
 from redolake.context import Run, step
-from redolake.errors import ChunksNeedOneScn, RedolakeError, Terminal
-from redolake.host.progress import count_rows
+from redolake.errors import ChunksNeedOneScn, RedolakeError, Terminal, Transient
+from redolake.host.progress import Progress, count_rows
 from redolake.land.parquet import WrittenFile
 from redolake.reconcile.pushed_filter import pushed_for
 from redolake.records.shown_facts import SnapshotFact
@@ -26,7 +27,7 @@ from redolake.steps.shared.shown_facts import expected_rows, record_snapshot
 from redolake.steps.shared.table_rows import read_rows
 from redolake.steps.snapshots.begin import begin_snapshot
 from redolake.steps.snapshots.chunks import read_chunks
-from redolake.steps.snapshots.read_task import EVERYTHING, ReadTask, Worker
+from redolake.steps.snapshots.read_task import EVERYTHING, ReadTask
 from redolake.steps.snapshots.resnapshot import within_limit
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import OUT_OF_REACH
@@ -58,7 +59,7 @@ def read_snapshot_table(
     table: str,
     *,
     by_itself: bool = False,
-    worker: tuple[int, int] = (0, 1),
+    worker: tuple[int, int] = EVERYTHING,
     waits: bool = True,
     stop: Event | None = None,
 ) -> TableSnapshot:
@@ -69,7 +70,7 @@ def read_snapshot_table(
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
     """
-    task = ReadTask(context, TableId.parse(table), scn, Worker(*worker), by_itself, waits, stop)
+    task = ReadTask(context, TableId.parse(table), scn, worker, by_itself, waits, stop)
     for _ in range(MORE_READS):
         try:
             return read_table_as_of(task)
@@ -113,18 +114,35 @@ def read_in_one_piece(task: ReadTask) -> SnapshotManifest:
             expected = counted_rows(oracle, table, pipeline.source.container)
         by_rowid, token = pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
+        def record(so_far: Progress) -> None:
+            with suppress(Transient):  # a ledger that is away for a moment costs no reading of the table
+                record_snapshot(context, [table], fact_of(scn, so_far))
+
         def write(answers: Iterator[Any]) -> WrittenFile:
-            counted = count_rows(limit_rate(answers, task), f"rows of {table}", context.report, expected)
+            counted = count_rows(limit_rate(answers, task), f"rows of {table}", context.report, expected, record)
             return context.landing.snapshots.write_rows(table, scn, counted, token=token)
 
         chosen = within_limit(context, table, write) if task.by_itself else write
         pushed = pushed_for(pipeline, found)
         parts = [] if pushed is None else [pushed.within(WHOLE)]
         file = read_rows(context, oracle, found, Scn(scn), by_rowid, chosen, *parts)
-    record = "" if pushed is None else pushed.record
-    there = context.landing.snapshots.publish_manifest(table, scn, [file], filter=record)
+    filter = "" if pushed is None else pushed.record
+    there = context.landing.snapshots.publish_manifest(table, scn, [file], filter=filter)
     record_snapshot(context, [table], SnapshotFact("read", scn, there.row_count, round(time.monotonic() - started, 3)))
     return there
+
+
+def fact_of(scn: int, so_far: Progress) -> SnapshotFact:
+    """Return how far a table is that is read in one piece."""
+    left, rate = so_far.seconds_left, so_far.per_second
+    return SnapshotFact(
+        "reading",
+        scn,
+        rows=so_far.done,
+        seconds_left=None if left is None else round(left, 1),
+        expected=so_far.total,
+        rows_per_second=None if rate is None else round(rate, 1),
+    )
 
 
 def limit_rate(answers: Iterator[Any], task: ReadTask) -> Iterator[Any]:

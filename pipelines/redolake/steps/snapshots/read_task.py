@@ -7,22 +7,9 @@ import time
 from dataclasses import dataclass
 
 from redolake.context import Run
-from redolake.values.chunks import Chunk
 from redolake.values.table import TableId
 
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """One of several that read chunks of a table at once, each its share."""
-
-    number: int = 0
-    of: int = 1
-
-    def takes(self, chunk: Chunk) -> bool:
-        return chunk.number % self.of == self.number
-
-
-EVERYTHING = Worker()
+EVERYTHING = (0, 1)  # the number of a worker that reads chunks of a table, and how many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +23,7 @@ class ReadTask:
     run: Run
     table: TableId
     scn: int
-    worker: Worker = EVERYTHING
+    worker: tuple[int, int] = EVERYTHING
     by_itself: bool = False
     waits: bool = True
     stop: threading.Event | None = None

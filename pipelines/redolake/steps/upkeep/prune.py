@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import Run, held_lease, now, step
-from redolake.errors import ConfigurationError, Finding
+from redolake.context import Run, held_lease, now, silent, step
+from redolake.errors import ConfigurationError, Finding, Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.land.pruned import PrunedFiles
 from redolake.reconcile import prunable
 from redolake.reconcile.ledger import reconcile_ledger
-from redolake.reconcile.needed import Need, end_of_older, find_needs, text_of
+from redolake.reconcile.needed import end_of_older, find_needs, text_of
 from redolake.reconcile.pruning import cut_at, make_record
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.shared.status import lacked_gaps
@@ -49,13 +52,21 @@ class PrunedKind:
 
 @dataclass(frozen=True, slots=True)
 class PruneReport:
-    """The chain begins at `begins_at`, or would; None where nothing of it was ever pruned. `done` is False for a dry run."""
+    """The chain begins at `begins_at`, or would; None where nothing of it was ever pruned. `done` is False for a dry run.
+    `keep` counts back from `at`; `cut` is the position from which the chain newly begins."""
 
     pipeline: str
     done: bool
     begins_at: int | None
     kinds: tuple[PrunedKind, ...]
     stays: tuple[Staying, ...]
+    at: str
+    cut: str | None
+
+    @property
+    def shown(self) -> list[Any]:
+        """What identifies what is removed."""
+        return [self.at, self.cut, {kind.kind: kind.number for kind in self.kinds}]
 
 
 Kinds = list[PrunedKind]  # what is to be removed, kind by kind
@@ -72,28 +83,57 @@ def take_away(run: Run, kinds: Kinds, kind: str, paths: Iterable[str], because: 
 
 
 @step
-def prune_pipeline(run: Run) -> PruneReport:
-    """Remove what is too old, or only say what would go and why the rest stays. Raises LeaseHeld while a batch runs."""
+def prune_pipeline(run: Run, *, shown: Sequence[Any] | None = None) -> PruneReport:
+    """Remove what is too old, or only say what would go and why the rest stays. `shown` is what a person approved
+    (PruneReport.shown): then that is removed and nothing else.
+
+    Raises LeaseHeld while a batch runs, and Terminal where it is not what was shown."""
     check_horizons(run.pipeline)
+    at, shown_cut = (now(), None) if shown is None else (datetime.fromisoformat(shown[0]), shown[1])
     with apply_lease(run) if run.execute else nullcontext():
         reconcile_ledger(run)
-        needs = find_needs(run)
-        cut, stays = choose_cut(run, needs)
+        cut, stays = choose_cut(run, at, shown_cut)
+        begins = cut if cut is not None else begins_at(run)
+        if shown is not None:
+            check_shown(cut, remove_old(looking(run), at, begins), shown)
         if cut is not None and run.execute:
             record_cut(run, cut)
         elif run.execute and run.landing.pruned is not None:
             run.landing.pruning.complete(run.landing.pruned)
+    kinds = remove_old(run, at, begins)
+    scn = None if begins is None else begins.scn
+    return PruneReport(run.name, run.execute, scn, kinds, tuple(stays), at.isoformat(), None if cut is None else cut.name)
+
+
+def looking(run: Run) -> Run:
+    """Return the run without what it would do."""
+    made = copy(run)
+    made.execute, made.report = False, silent
+    return made
+
+
+def remove_old(run: Run, at: datetime, begins: ChainPosition | None) -> tuple[PrunedKind, ...]:
     run.look_again()  # from here on it reads what was recorded
     with apply_lease(run) if run.execute else nullcontext():
-        left = list(prunable.left_files(run, run.pipeline.keep.attempts))
+        left = list(prunable.left_files(run, at - run.pipeline.keep.attempts))
     kinds = Kinds()
-    begins = cut if cut is not None else begins_at(run)
     if begins is not None:
         remove_before(run, kinds, begins)
-    remove_others(run, kinds, left)
-    remove_rows(run, kinds, begins)
-    scn = None if begins is None else begins.scn
-    return PruneReport(run.name, run.execute, scn, tuple(kinds), tuple(stays))
+    remove_others(run, kinds, at, left)
+    remove_rows(run, kinds, at, begins)
+    return tuple(kinds)
+
+
+def check_shown(cut: ChainPosition | None, kinds: Sequence[PrunedKind], shown: Sequence[Any]) -> None:
+    """Raise Terminal where something else would be removed than was shown to who decided."""
+    _, shown_cut, numbers = shown
+    if (None if cut is None else cut.name, {kind.kind: kind.number for kind in kinds}) != (shown_cut, numbers):
+        counted = ", ".join(f"{kind.number} {kind.kind}" for kind in kinds) or "nothing"
+        approved = ", ".join(f"{number} {kind}" for kind, number in numbers.items()) or "nothing"
+        raise Terminal(
+            f"{counted} would be removed, and {approved} were shown",
+            cure="look again, and decide of these",
+        )
 
 
 def check_horizons(pipeline: Pipeline) -> None:
@@ -108,12 +148,15 @@ def begins_at(context: Run) -> ChainPosition | None:
     return None if context.landing.pruned is None else context.landing.pruned.position
 
 
-def choose_cut(context: Run, needs: Sequence[Need]) -> tuple[ChainPosition | None, list[Staying]]:
-    """Return where the chain can begin, None where it can lose nothing, and what stays although it is old enough to go."""
+def choose_cut(context: Run, at: datetime, shown: str | None) -> tuple[ChainPosition | None, list[Staying]]:
+    """Return where the chain can begin, None where it can lose nothing, and what stays although it is old enough to go. It does
+    not begin later than was shown."""
     if context.pipeline.keep.landing is None:
         return None, []
-    wanted = end_of_older(context, context.pipeline.keep.landing)
+    needs, wanted = find_needs(context), end_of_older(context, at - context.pipeline.keep.landing)
     stays = [Staying(f"windows from SCN {n.position.scn} on", n.what, n.cure) for n in needs if n.position < wanted]
+    if shown is not None:
+        wanted = min(wanted, ChainPosition.parse(shown))
     cut = cut_at(context, min([wanted, *(need.position for need in needs)]))
     return (None if cut is None or cut <= (begins_at(context) or BEFORE_ALL) else cut), stays
 
@@ -122,9 +165,9 @@ def choose_cut(context: Run, needs: Sequence[Need]) -> tuple[ChainPosition | Non
 def record_cut(context: Run, cut: ChainPosition) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
-    at = now().isoformat(timespec="seconds")
-    context.landing.pruning.write_pruned(make_record(context, cut, at, context.by))
-    context.ledger.record_decision("pruned", {"start_scn": cut.scn, "reason": context.reason}, context.by)
+    by = context.decided_by
+    context.ledger.record_decision("pruned", {"from_scn": cut.scn, "reason": context.reason}, by)
+    context.landing.pruning.write_pruned(make_record(context, cut, now().isoformat(timespec="seconds"), by))
 
 
 def remove_before(context: Run, kinds: Kinds, cut: ChainPosition) -> None:
@@ -148,32 +191,34 @@ def remove_before(context: Run, kinds: Kinds, cut: ChainPosition) -> None:
         take_away(context, kinds, "dictionary contents", map(layout.dictionary_content, sorted(contents)), because)
 
 
-def remove_others(context: Run, kinds: Kinds, left: Sequence[str]) -> None:
+def remove_others(context: Run, kinds: Kinds, at: datetime, left: Sequence[str]) -> None:
     keep = context.pipeline.keep
     take_away(context, kinds, "files of killed attempts", left, "keep.attempts")
     if keep.snapshots is not None:
-        take_away(context, kinds, "files of snapshots", prunable.loaded_snapshots(context, keep.snapshots), "keep.snapshots")
+        take_away(
+            context, kinds, "files of snapshots", prunable.loaded_snapshots(context, at - keep.snapshots), "keep.snapshots"
+        )
     if keep.proofs is not None:
-        take_away(context, kinds, "results of comparisons", prunable.old_proofs(context, keep.proofs), "keep.proofs")
+        take_away(context, kinds, "results of comparisons", prunable.old_proofs(context, at - keep.proofs), "keep.proofs")
     if keep.shadows is not None:
         lake = Files(context.pipeline.lake, public=True)
-        take_away(context, kinds, "backfills", prunable.old_backfills(context, keep.shadows), "keep.shadows")
+        take_away(context, kinds, "backfills", prunable.old_backfills(context, at - keep.shadows), "keep.shadows")
         take_away(
             context,
             kinds,
             "shadow tables' folders",
-            prunable.old_shadows(lake, keep.shadows),
+            prunable.old_shadows(lake, at - keep.shadows),
             "keep.shadows",
             PrunedFiles(lake),
         )
 
 
-def remove_rows(context: Run, kinds: Kinds, begins: ChainPosition | None) -> None:
+def remove_rows(context: Run, kinds: Kinds, at: datetime, begins: ChainPosition | None) -> None:
     """Remove rows of the ledger about what is no longer in the landing."""
     horizon = context.pipeline.keep.ledger
     if horizon is None:
         return
-    number = context.ledger.forget_pruned(begins or BEFORE_ALL, now() - horizon, dry_run=not context.execute)
+    number = context.ledger.forget_pruned(begins or BEFORE_ALL, at - horizon, dry_run=not context.execute)
     if number:
         kinds.append(PrunedKind("rows of the ledger", number, "keep.ledger"))
 

@@ -18,7 +18,7 @@ from redolake.apply.delta.commit import text_of
 from redolake.apply.delta.log import read_log
 from redolake.apply.owner import recorded_owners
 from redolake.errors import LakeDamaged
-from redolake.job.swap import Swap, find_swap
+from redolake.job.swap import find_swap
 from redolake.steps.checks.old_timestamps import old_files
 from redolake.steps.shown.history_views import fields_with_ids
 from redolake.values.table import TableId
@@ -203,7 +203,7 @@ def test_a_swap_is_found_as_the_newest_commit_alone(tmp_path: Path) -> None:
     commit(tmp_path, 1, ("shop/ORDERS/1/repair", 7), by=says)
 
     found = partial(find_swap, str(tmp_path), "shop/ORDERS/1")
-    assert found("1-5-copy", 4) == Swap(1, "4-7-replaced")
+    assert found("1-5-copy", 4) == ("4-7-replaced", 1)
     assert (found("1-5-copy", 5), found("2-5-copy", 4)) == (None, None)
     commit(tmp_path, 2, ("shop/ORDERS/1", 9))
     assert found("1-5-copy", 4) is None

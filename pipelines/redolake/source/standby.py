@@ -1,0 +1,101 @@
+"""A physical standby and its primary: whether they are a pair, which facts come from which, how far the standby is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from redolake.errors import Finding, RedolakeError, SnapshotTooEarly, SourceRefused, Transient
+from redolake.source.facts import PRIMARY, ROLES, read_active_transactions, require_role
+from redolake.source.oracle import APPLIES, Source
+
+
+def check_partner(here: Any, instances: Sequence[Any]) -> None:
+    """Raise SourceRefused, or SnapshotTooEarly where waiting may help, unless the database and the instances of the one that
+    `primary` names are a standby and its primary, or the same two after a change of roles."""
+    require_role(here.database_role)
+    there = instances[0]
+    if int(there.dbid) != int(here.dbid):
+        raise SourceRefused(
+            f"`primary` leads to another database: its DBID is {there.dbid}, that of `connection` {here.dbid}",
+            cure="name the connection of this standby's primary as `primary` below `source` in pipelines.yml",
+        )
+    both = f"`connection` leads to {here.db_unique_name} ({here.database_role}), `primary` to {there.db_unique_name}"
+    if here.database_role == PRIMARY:
+        if there.database_role == PRIMARY and there.db_unique_name != here.db_unique_name:
+            raise SourceRefused(
+                f"{both} ({there.database_role}): a failover has left two primaries, whose changes differ",
+                cure="let a DBA end the one that is not to go on, or reinstate it as a standby; then begin again",
+            )
+        return
+    if there.database_role != PRIMARY:
+        raise SourceRefused(
+            f"{both}, which is a {there.database_role}: it does not show what is open on the primary",
+            cure="name the connection of the primary itself as `primary`: after a change of roles that of the new one, and no "
+            "standby that forwards the redo",
+        )
+    closed = [f"instance {row.inst_id} is {row.open_mode}" for row in instances if row.open_mode != "READ WRITE"]
+    if closed:
+        raise SourceRefused(f"{both}, of which {', '.join(closed)}", cure="open the primary (ALTER DATABASE OPEN)")
+    if here.open_mode not in ("READ ONLY", APPLIES):
+        raise SourceRefused(
+            f"{both}; the standby is {here.open_mode}, and its tables cannot be read",
+            cure="open it (ALTER DATABASE OPEN READ ONLY), and start redo apply",
+        )
+    if any(int(row.resetlogs_scn) != int(here.resetlogs_scn) for row in instances):
+        raise SnapshotTooEarly(
+            f"{both}, which was opened with RESETLOGS at SCN {there.resetlogs_scn}; the standby has that of SCN "
+            f"{here.resetlogs_scn}",
+            cure="wait until the standby has followed it, then snapshot again",
+        )
+
+
+def standby_findings(source: Source) -> Iterator[Finding]:
+    """Yield what doctor says of a standby, of its primary, and of the pair after a change of roles."""
+    source.use_container(None)
+    here = source.query("database")[0]
+    is_primary, name = here.database_role == PRIMARY, f"database {here.db_unique_name}"
+    if here.database_role not in ROLES:
+        return  # a finding of its own
+    if not is_primary:
+        yield from lag_findings(source)
+    if not source.names_primary:
+        if not is_primary:
+            what = "is a PHYSICAL STANDBY, and no primary is named: what is landed is captured, and no table can be read"
+            cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
+            yield Finding(name, what, cure, "warning")
+        return
+    try:
+        with source.primary() as primary:
+            primary.use_container(None)
+            instances = primary.query("instances")
+            check_partner(here, instances)
+            if not is_primary:
+                read_active_transactions(primary)
+                primary.query("prepared_transactions")
+    except RedolakeError as error:
+        severity = "warning" if is_primary or isinstance(error, Transient) else "error"
+        yield Finding("primary", f"{error.what}. Only snapshots need it", error.cure, severity)
+        return
+    other = instances[0].db_unique_name
+    if is_primary:
+        what = f"is the primary now, and shows its open transactions itself; {other}, which `primary` names, is not asked"
+    else:
+        what = (
+            f"redo, dictionary and rows are read here; open transactions and current SCNs, when a snapshot begins, on {other}, "
+            f"whose {len(instances)} instance(s) are open. After a switchover this goes on unchanged"
+        )
+    yield Finding(name, what, severity="note")
+
+
+def lag_findings(source: Source) -> Iterator[Finding]:
+    """Yield how far a standby is behind. Both lags are part of the latency, and neither is in the runway."""
+    source.use_container(None)
+    try:
+        lags = {row.name: row.value for row in source.query("standby_lags")}
+    except SourceRefused as error:
+        yield Finding("lag of the standby", error.what, error.cure, "note")
+        return
+    shown = ", ".join(f"{name} {value or 'unknown'}" for name, value in sorted(lags.items())) or "V$DATAGUARD_STATS has no rows"
+    what = f"{shown}: a window waits until its logs have arrived, and a read AS OF its end until they are applied"
+    yield Finding("lag of the standby", what, severity="note")

@@ -1,0 +1,203 @@
+"""Lives of a pipeline on a standby: transactions over snapshots, apply that lags or stops, logs that come late or not in order,
+switchovers. Both readings of an SCN that is not applied. Without Spark and Delta."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redolake import steps
+from redolake.config import Pipeline
+from redolake.errors import RedoLost, SnapshotTooEarly, Transient
+from redolake.host.statements import statement
+from redolake.source import ConnectParams
+from redolake.source import oracle as oracle_source
+from tests.fixtures.shop import Shop, open_shop
+from tests.integration.test_standby import ASKED
+from tests.integration.test_vanished_partitions import created, held, rows
+from tests.references.plain_lake import PlainLake
+
+NO_SPARK = "no Spark"
+TABLES = ("a", "b")
+STEPS = 30
+
+
+class StandbyShop(Shop):
+    """The pipeline's connection leads to one host and `primary` to the other, whichever roles they have."""
+
+    @property
+    def params(self) -> ConnectParams:
+        own = super().params
+        return replace(own, dsn=self.oracle.standby_root_dsn, primary=own)
+
+    @property
+    def writes_to(self) -> str:
+        return self.oracle.standby_pdb_dsn if self.oracle.database.standby.is_primary else self.oracle.pdb_dsn
+
+    def run_sql(self, *statements: str, user: str = "SHOP") -> None:
+        with self.oracle.connect(user, dsn=self.writes_to) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            connection.commit()
+
+    def switch_logs(self) -> None:
+        with self.oracle.database.lock:
+            self.oracle.database.archive_current()
+
+
+@dataclass
+class Life:
+    shop: StandbyShop
+    pipeline: Pipeline
+    choose: random.Random
+    writers: list[Any] = field(default_factory=list)
+    keys: int = 0
+    taken: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> Any:
+        return self.shop.oracle.faults
+
+    def begin(self) -> None:
+        if len(self.writers) < 3:
+            self.writers.append(self.shop.oracle.connect("SHOP", dsn=self.shop.writes_to))
+        self.change()
+
+    def change(self) -> None:
+        """Change a row that no other transaction has."""
+        if not self.writers:
+            return
+        self.keys += 1
+        with self.choose.choice(self.writers).cursor() as cursor:
+            for table in TABLES:
+                cursor.execute(f"INSERT INTO {table} VALUES ({self.keys}, {self.keys}, 'new')")
+                cursor.execute(f"UPDATE {table} SET a = 'changed' WHERE id = {self.keys}")
+
+    def end(self) -> None:
+        if self.writers:
+            with self.writers.pop(self.choose.randrange(len(self.writers))) as writer:
+                writer.commit() if self.choose.random() < 0.7 else writer.rollback()
+
+    def lag(self) -> None:
+        self.faults.lag_apply(self.choose.randrange(1, 300))
+
+    def stop(self) -> None:
+        self.faults.stop_apply()
+
+    def by_logs(self) -> None:
+        self.faults.apply_archived_logs()
+
+    def gap(self) -> None:
+        thread = self.choose.choice((1, 2))
+        self.faults.leave_gap(thread, self.shop.oracle.database.state.threads[thread].current.sequence)
+        self.shop.switch_logs()
+
+    def hold_transport(self) -> None:
+        self.faults.stop_transport(self.choose.choice((1, 2)))
+
+    def heal(self) -> None:
+        self.faults.catch_up_apply()
+        self.faults.start_apply()
+        self.faults.fetch_gap()
+        self.faults.resume_transport(1)
+        self.faults.resume_transport(2)
+        if self.choose.random() < 0.5:
+            self.faults.apply_in_real_time()
+        else:
+            self.shop.switch_logs()
+
+    def capture(self) -> None:
+        with suppress(RedoLost):  # a gap: the next one goes on once it is fetched
+            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=NO_SPARK)
+
+    def snapshot(self) -> None:
+        """Read a table again; while it waits for the standby, that catches up."""
+        table = f"SHOP.{self.choose.choice(TABLES).upper()}"
+        try:
+            steps.take_snapshot(self.pipeline, [table], replace=True, source=self.shop.params, spark=NO_SPARK)
+        except (SnapshotTooEarly, Transient, RedoLost) as error:
+            self.taken.append(f"{type(error).__name__}: {error.what}")
+
+    def switch_over(self) -> None:
+        self.heal()
+        for writer in self.writers:
+            with suppress(Exception):
+                writer.close()
+        self.writers.clear()
+        self.faults.switch_over()
+
+    def step(self) -> None:
+        often: list[Callable[[], None]] = [self.begin, self.change, self.end, self.capture, self.shop.switch_logs]
+        seldom: list[Callable[[], None]] = [
+            self.lag, self.stop, self.by_logs, self.gap, self.hold_transport, self.heal, self.snapshot, self.switch_over,
+        ]  # fmt: skip
+        chosen = self.choose.choice(often if self.choose.random() < 0.6 else seldom)
+        self.taken.append(chosen.__name__)
+        chosen()
+
+
+def born(shop: StandbyShop, seed: int) -> Life:
+    for table in TABLES:
+        shop.run_sql(*created(table), f"INSERT INTO {table} VALUES (0, 0, 'old')")
+    return Life(shop, shop.pipeline(tables=["SHOP.A", "SHOP.B"]), random.Random(seed))
+
+
+def check_end(life: Life, lake: PlainLake) -> None:
+    """Let everything arrive and end, and compare."""
+    life.heal()
+    life.faults.apply_in_real_time()
+    while life.writers:
+        life.end()
+    life.shop.switch_logs()
+    life.shop.switch_logs()
+    life.capture()
+    for table in TABLES:
+        with life.shop.oracle.connect("SHOP", dsn=life.shop.writes_to) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT id, k, a FROM {table}")
+            there = {key: (str(k), a) for key, k, a in cursor.fetchall()}
+        assert held(life.pipeline) == {}, life.taken
+        assert rows(lake, life.pipeline, table) == there, life.taken
+
+
+@pytest.mark.parametrize("keeps", ["both", "switched over"])
+def test_a_transaction_that_is_much_older_than_the_first_snapshot_is_whole(tmp_path: Path, lake: PlainLake, keeps: str) -> None:
+    with open_shop(tmp_path) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), 0)
+        if keeps == "switched over":
+            life.switch_over()
+        life.begin()
+        for _ in range(4):
+            life.shop.switch_logs()
+        counted = life.shop.oracle.count_statements()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        by_name = {name: counted.get("FREE", {}).get(statement(name), 0) for name in ASKED}
+        if keeps == "both":  # doctor's check, the handover, and nothing else, whatever the tables have
+            assert by_name == dict(zip(ASKED, (2, 2, 3, 2, 2), strict=True))
+        assert sum(by_name.values()) == sum(counted.get("FREE", {}).values())
+        life.change()
+        life.writers[0].commit()
+        check_end(life, lake)
+        assert counted.get("FREE", {}).keys() <= set(map(statement, ASKED))  # capture asks the standby alone
+
+
+@pytest.mark.parametrize("reads", ["refused", "older"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_life_on_a_standby_loses_nothing(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, seed: int, reads: str
+) -> None:
+    with open_shop(tmp_path, unapplied_reads=reads) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), seed)
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
+        life.begin()
+        for _ in range(4):  # the redo of the open transaction is in older logs than those that each snapshot mines
+            life.shop.switch_logs()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        for _ in range(STEPS):
+            life.step()
+        check_end(life, lake)

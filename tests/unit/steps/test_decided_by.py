@@ -1,0 +1,17 @@
+"""Who decided is never empty: a program that names nobody is named itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from redolake import context
+
+ROOT = Path(context.__file__).parents[1]
+
+
+def test_a_decision_is_never_recorded_under_the_name_that_a_run_was_given() -> None:
+    """It may be empty; `Run.decided_by` is not (tests/unit/steps/test_prune.py)."""
+    rooms = (file for room in ("steps", "operations", "reconcile", "airflow") for file in (ROOT / room).rglob("*.py"))
+
+    assert [str(file) for file in rooms if re.search(r"\b(run|context)\.by\b", file.read_text())] == []
