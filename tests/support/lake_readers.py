@@ -445,6 +445,9 @@ class KernelJava(Reader):
             self.process.communicate()
             self.process = None
 
+    def table(self, path: str) -> pa.Table:
+        return pa.Table.from_pylist(self.rows(path))
+
     def rows(self, path: str) -> list[Row]:
         return self.asked(path)
 
