@@ -138,7 +138,8 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 mutants: $(STAMP) ## Change the deciders' code in thousands of ways, and see that a test turns red each time (an hour or two)
 	@$(BIN)/python -m tests.mutants
 
-readers: $(STAMP) ## Ask each reader of the lake for every value in every way, and compare with docs/reference/readers.md (WRITE=1 writes the table; 20 minutes)
+readers: $(STAMP) ## Ask each reader of the lake for every value in every way, and compare with docs/reference/readers.md (WRITE=1 writes the table; half an hour)
+	@$(BIN)/python -m tests.support.kernel_java
 	@REDOLAKE_ALL_READERS=1 REDOLAKE_WRITE_READERS=$(WRITE) $(BIN)/python -m pytest -n 0 tests/integration/spark/test_readers.py $(ARGS)
 
 findings: ## Run findings/*.sh, which show what libraries around a lake do unexpectedly, and print a line of each (installs their versions; no part of CI)

@@ -54,7 +54,7 @@ def page() -> str:
     for one in assumptions():
         if one.library != library:
             library = one.library
-            lines.append(f"{'' if len(lines) == 1 else chr(10)}## {library} {versions[library.lower()]}\n\n")
+            lines.append(f"{'' if len(lines) == 1 else chr(10)}## {library} {versions.get(library.lower(), 'of Python')}\n\n")
         lines.append(f"* {one.what}: `{one.file}::{one.test}`\n")
     return "".join(lines)
 

@@ -19,7 +19,11 @@ by `make readers`. [One SELECT for each](../how-to/read-the-lake.md), [how to ch
 
 A cell is a value, shown or searched. It is **right** where a reader shows the value that Redolake means, or finds exactly the rows that meet a condition, **refused** where it raises
 an error, and **wrong** where it shows or finds something else without one. NaN is larger than all numbers and equal to itself, as in Oracle; that delta-rs to Arrow and pandas compare
-it by IEEE 754 counts as right.
+it by IEEE 754 counts as right. With `readers: any` a cell is wrong only where the test shows who is right about the same: pyarrow's filter for pandas, delta-rs's SQL for a text of
+characters U+10FFFF, 0 for -0.0, a version for a moment.
+
+delta-kernel in Java is asked by `make readers` alone, through `tests/support/KernelReader.java`: a condition chooses files, and the kernel's own evaluator the rows. A session in New York is
+the reader's setting for its time zone, or that of its process.
 
 """
 TRINO = """

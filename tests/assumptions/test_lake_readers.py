@@ -10,9 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas
 import polars
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
@@ -228,3 +231,97 @@ def test_delta_rs_travels_by_the_times_of_files(tmp_path: Path) -> None:
     table = DeltaTable(tmp_path)
     table.load_as_version(datetime(2002, 1, 1).astimezone())
     assert table.version() == 1, "both files are of 2001, whatever the commits say"
+
+
+@assumes(
+    "a whole number in a column with NULL is a double to pandas",
+    of="pandas",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="9007199254740993 becomes 9007199254740992",
+)
+def test_pandas_makes_doubles_of_whole_numbers(tmp_path: Path) -> None:
+    written(tmp_path, [2**53 + 1, None], pa.int64())
+    assert DeltaTable(tmp_path).to_pandas()["a"][0] == 2**53
+    assert DeltaTable(tmp_path).to_pandas(types_mapper=pandas.ArrowDtype)["a"][0] == 2**53 + 1
+
+
+@assumes(
+    "a timestamp that is INT96 is another date outside 1677 to 2262",
+    of="polars",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="9999-12-31 is 2262-04-11 in Polars",
+)
+def test_polars_shows_another_date_for_int96(tmp_path: Path) -> None:
+    file = tmp_path / "f.parquet"
+    moments = pa.array([datetime(9999, 12, 31)], pa.timestamp("us"))
+    pq.write_table(pa.table({"a": moments}), file, use_deprecated_int96_timestamps=True, store_schema=False)
+    assert polars.read_parquet(file)["a"][0] != datetime(9999, 12, 31)
+
+
+def change_bounds(path: Path, bounds: dict[str, Any] | None) -> None:
+    """Give the column a minimum and a maximum in the log, or none."""
+
+    def change(action: dict[str, Any]) -> None:
+        if "add" in action:
+            stats = json.loads(action["add"]["stats"])
+            for bound in ("minValues", "maxValues"):
+                stats[bound].pop("a", None)
+                stats[bound] |= {} if bounds is None else {"a": bounds[bound]}
+            action["add"]["stats"] = json.dumps(stats)
+
+    change_log(path, change)
+
+
+@assumes(
+    "a filter of a dataset finds no text of a file whose texts have a count of NULLs and no maximum",
+    of="deltalake",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="text that begins with 32 characters U+10FFFF",
+)
+def test_delta_rs_finds_no_text_without_a_maximum(tmp_path: Path) -> None:
+    written(tmp_path, ["a", "\U0010ffff" * 40], pa.string())
+    change_bounds(tmp_path, None)
+    table = DeltaTable(tmp_path)
+    assert table.to_pyarrow_table(filters=pc.field("a") == "a").num_rows == 0
+    assert pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t WHERE a = 'a'").read_all()).num_rows == 1
+
+
+@assumes(
+    "a file whose bounds are -0.0 is passed over by `= 0`",
+    of="deltalake",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="do not find it by `= 0`",
+)
+def test_delta_rs_sql_passes_over_minus_zero(tmp_path: Path) -> None:
+    written(tmp_path, [-0.0], pa.float64())
+    change_bounds(tmp_path, {"minValues": -0.0, "maxValues": -0.0})
+    query = QueryBuilder().register("t", DeltaTable(tmp_path)).execute
+    assert pa.table(query("SELECT * FROM t WHERE a = 0").read_all()).num_rows == 0
+    assert pa.table(query("SELECT * FROM t WHERE a + 0 = 0").read_all()).num_rows == 1
+
+
+@pytest.mark.skipif(not delta_extension(), reason="the package duckdb-extension-delta is not installed for this DuckDB")
+@assumes(
+    "a file whose bounds are -0.0 is passed over by `= 0`",
+    of="duckdb",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="do not find it by `= 0`",
+)
+def test_duckdb_passes_over_minus_zero(tmp_path: Path) -> None:
+    written(tmp_path, [-0.0], pa.float64())
+    change_bounds(tmp_path, {"minValues": -0.0, "maxValues": -0.0})
+    duck = DuckDb(delta_extension()).connection
+    assert duck.sql(f"SELECT * FROM delta_scan('{tmp_path}') WHERE a = 0").fetchall() == []
+    assert duck.sql(f"SELECT a FROM delta_scan('{tmp_path}')").fetchall() == [(0.0,)]
+
+
+@pytest.mark.skipif(not delta_extension(), reason="the package duckdb-extension-delta is not installed for this DuckDB")
+@assumes(
+    "a union of a long number with one with decimals rounds 0.5 to 1",
+    of="duckdb",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="Spark and DuckDB round 0.5 to 1, without an error",
+)
+def test_duckdb_rounds_in_a_union() -> None:
+    found = duckdb.sql("SELECT CAST(0.5 AS DECIMAL(38,10)) AS n UNION ALL SELECT CAST(7 AS DECIMAL(38,0))").fetchall()
+    assert sorted(found) == [(Decimal(1),), (Decimal(7),)]

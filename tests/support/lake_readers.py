@@ -6,9 +6,14 @@ decide which files it opens. Errors are the reader's own: the caller names them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
@@ -20,6 +25,9 @@ import polars
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
+
+from redolake.host.runtime import environment
+from tests.support.kernel_java import SOURCE, VERSION, kernel_jars
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -115,7 +123,10 @@ class Reader:
         return found
 
     def rows(self, path: str) -> list[Row]:
-        return self.table(path).to_pylist()
+        found = self.table(path)
+        # Python has no year 0, in which the first moment of year 1 is in New York.
+        in_utc = [field.with_type(pa.timestamp("us", "UTC")) if is_zoned(field.type) else field for field in found.schema]
+        return found.cast(pa.schema(in_utc)).to_pylist()
 
     def table(self, path: str) -> pa.Table:
         raise NotImplementedError
@@ -123,16 +134,41 @@ class Reader:
     def ids(self, path: str, condition: Condition) -> set[int]:
         raise NotImplementedError
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        """Return the rows of a moment, or of a version."""
         raise NotImplementedError
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         """Return the change data feed of the versions from `first` to `last`."""
         raise NotImplementedError
 
+    def history(self, path: str) -> list[datetime]:
+        """Return the time of each version, the oldest first."""
+        raise NotImplementedError
+
+    @contextmanager
+    def zone(self, name: str) -> Iterator[None]:
+        """Let the reader's session be in a time zone: that of the process, where it has no setting of its own."""
+        before = os.environ.get("TZ")
+        self._opened = "", None
+        try:
+            os.environ["TZ"] = name
+            time.tzset()
+            yield
+        finally:
+            os.environ.pop("TZ")
+            if before is not None:
+                os.environ["TZ"] = before
+            time.tzset()
+            self._opened = "", None
+
     @property
     def version(self) -> str:
         return version(self.package)
+
+
+def is_zoned(type_: pa.DataType) -> bool:
+    return pa.types.is_timestamp(type_) and type_.tz is not None
 
 
 class DeltaRsArrow(Reader):
@@ -146,14 +182,17 @@ class DeltaRsArrow(Reader):
         found = dataset.to_table(filter=arrow_filter(condition), columns=["ID"])
         return {int(n) for n in found["ID"].to_pylist()}
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
         table = DeltaTable(path)
-        table.load_as_version(moment)
+        table.load_as_version(when)
         return table.to_pyarrow_table().to_pylist()
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         reader = DeltaTable(path).load_cdf(starting_version=first, ending_version=last)
         return pa.table(reader.read_all()).to_pylist()
+
+    def history(self, path: str) -> list[datetime]:
+        return [datetime.fromtimestamp(one["timestamp"] / 1000, UTC) for one in reversed(DeltaTable(path).history())]
 
 
 def arrow_filter(condition: Condition) -> Any:
@@ -212,10 +251,15 @@ class Pandas(DeltaRsArrow):
             chosen = {"=": column.eq, ">": column.gt, ">=": column.ge, "<=": column.le}[condition.operator](first)
         return {int(n) for n in frame[chosen.fillna(False)]["ID"]}
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
-        raise NotImplementedError
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        table = DeltaTable(path)
+        table.load_as_version(when)
+        return table.to_pandas(**self.options).to_dict("records")
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
+        raise NotImplementedError
+
+    def history(self, path: str) -> list[datetime]:
         raise NotImplementedError
 
 
@@ -249,9 +293,9 @@ class DeltaRsSql(Reader):
         builder = self.opened(path, lambda path: QueryBuilder().register("t", DeltaTable(path)))
         return {int(n) for n in pa.table(builder.execute(sql).read_all())["ID"].to_pylist()}
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
         table = DeltaTable(path)
-        table.load_as_version(moment)
+        table.load_as_version(when)
         return pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()).to_pylist()
 
     def literal(self, value: Any, type_: str) -> str:
@@ -270,12 +314,25 @@ class DuckDb(Reader):
         self.connection = duckdb.connect()
         self.connection.load_extension(extension)
 
+    @contextmanager
+    def zone(self, name: str) -> Iterator[None]:
+        self.connection.sql(f"SET TimeZone = {quoted(name)}")
+        try:
+            yield
+        finally:
+            self.connection.sql("SET TimeZone = 'UTC'")
+
     def table(self, path: str) -> pa.Table:
         return self.connection.sql(f"SELECT * FROM delta_scan({quoted(path)})").to_arrow_table()
 
     def ids(self, path: str, condition: Condition) -> set[int]:
         sql = f"SELECT ID FROM delta_scan({quoted(path)}) WHERE {condition.sql(self.literal)}"
         return {int(n) for (n,) in self.connection.sql(sql).fetchall()}
+
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        if not isinstance(when, int):
+            raise NotImplementedError
+        return self.connection.sql(f"SELECT * FROM delta_scan({quoted(path)}, version = {when})").to_arrow_table().to_pylist()
 
     def literal(self, value: Any, type_: str) -> str:
         if type_ == "binary":
@@ -294,8 +351,8 @@ class PolarsLazy(Reader):
         frame = self.opened(path, polars.scan_delta)
         return set(map(int, frame.filter(polars_filter(condition)).collect()["ID"].to_list()))
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
-        return polars.scan_delta(path, version=moment).collect().to_arrow().to_pylist()
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        return polars.scan_delta(path, version=when).collect().to_arrow().to_pylist()
 
 
 class PolarsEager(PolarsLazy):
@@ -308,8 +365,8 @@ class PolarsEager(PolarsLazy):
         frame = self.opened(path, polars.read_delta)
         return set(map(int, frame.filter(polars_filter(condition))["ID"].to_list()))
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
-        return polars.read_delta(path, version=moment).to_arrow().to_pylist()
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        return polars.read_delta(path, version=when).to_arrow().to_pylist()
 
 
 def polars_filter(condition: Condition) -> polars.Expr:
@@ -348,6 +405,89 @@ class KernelRust(Reader):
         return scan.execute(interface).read_all().to_pylist()
 
 
+class KernelJava(Reader):
+    """delta-kernel in Java, by a program that reads through it as its guide says: a condition chooses files, and the kernel's
+    own evaluator the rows."""
+
+    name, version = "delta-kernel in Java", VERSION  # type: ignore[assignment]
+    process: subprocess.Popen[str] | None = None
+
+    def asked(self, path: str, **more: Any) -> list[Row]:
+        if self.process is None:
+            java = [
+                environment()["JAVA_HOME"] + "/bin/java",
+                "-Xmx512m",
+                "-cp",
+                os.pathsep.join(map(str, kernel_jars())),
+                str(SOURCE),
+            ]
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(
+                java, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
+            )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps({"path": path, **more}), file=self.process.stdin, flush=True)
+        answer = json.loads(self.process.stdout.readline())
+        if "error" in answer:
+            raise type(answer["error"], (Exception,), {})(answer["text"])
+        return [{name: kernel_value(*cell) for name, cell in row.items()} for row in answer["rows"]]
+
+    @contextmanager
+    def zone(self, name: str) -> Iterator[None]:
+        self.close()
+        with super().zone(name):
+            yield
+            self.close()
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.communicate()
+            self.process = None
+
+    def table(self, path: str) -> pa.Table:
+        return pa.Table.from_pylist(self.rows(path))
+
+    def rows(self, path: str) -> list[Row]:
+        return self.asked(path)
+
+    def ids(self, path: str, condition: Condition) -> set[int]:
+        texts = [kernel_text(value, condition.type) for value in condition.values]
+        found = self.asked(path, column=condition.column, type=condition.type, operator=condition.operator, values=texts)
+        return {int(row["ID"]) for row in found}
+
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        if isinstance(when, int):
+            return self.asked(path, version=when)
+        return self.asked(path, millis=round(when.timestamp() * 1000))
+
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def kernel_value(type_: str, text: str | None) -> Any:
+    if text is None:
+        return None
+    if type_ in ("integer", "long"):
+        return int(text)
+    if type_.lower().startswith("decimal"):
+        return Decimal(text)
+    if type_ in ("timestamp", "timestamp_ntz"):
+        moment = EPOCH + timedelta(microseconds=int(text))
+        return moment.replace(tzinfo=UTC) if type_ == "timestamp" else moment
+    if type_ in ("double", "float"):
+        return float(text.replace("Infinity", "inf"))
+    return {"boolean": lambda: text == "true", "binary": lambda: bytes.fromhex(text)}.get(type_, lambda: text)()
+
+
+def kernel_text(value: Any, type_: str) -> str:
+    if isinstance(value, datetime):
+        return str((value.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1))
+    if isinstance(value, float):
+        return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(repr(value), repr(value))
+    return value.hex() if type_ == "binary" else plain(value)
+
+
 class Spark(Reader):
     package = "pyspark"
 
@@ -371,13 +511,29 @@ class Spark(Reader):
             found[n].add(id_)
         return found
 
-    def as_of(self, path: str, moment: datetime) -> list[Row]:
-        text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")  # the session's zone is UTC
-        return self.session.read.format("delta").option("timestampAsOf", text).load(path).toArrow().to_pylist()
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        reader = self.session.read.format("delta")
+        if isinstance(when, int):
+            return reader.option("versionAsOf", when).load(path).toArrow().to_pylist()
+        text = when.strftime("%Y-%m-%d %H:%M:%S.%f")  # the session's zone is UTC
+        return reader.option("timestampAsOf", text).load(path).toArrow().to_pylist()
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         reader = self.session.read.format("delta").option("readChangeFeed", "true")
         return reader.option("startingVersion", first).option("endingVersion", last).load(path).toArrow().to_pylist()
+
+    def history(self, path: str) -> list[datetime]:
+        found = self.session.sql(f"DESCRIBE HISTORY delta.`{path}`").orderBy("version").selectExpr("unix_micros(timestamp)")
+        return [datetime.fromtimestamp(micros / 1_000_000, UTC) for (micros,) in found.collect()]
+
+    @contextmanager
+    def zone(self, name: str) -> Iterator[None]:
+        before = self.session.conf.get("spark.sql.session.timeZone")
+        self.session.conf.set("spark.sql.session.timeZone", name)
+        try:
+            yield
+        finally:
+            self.session.conf.set("spark.sql.session.timeZone", before)
 
     def literal(self, value: Any, type_: str) -> str:
         if type_ == "binary":
@@ -401,12 +557,14 @@ def kernel_rust() -> bool:
         return False
 
 
-def readers_here() -> list[Reader]:
-    """Return the readers of this environment that need no Spark."""
+def readers_here(*, with_java: bool = False) -> list[Reader]:
+    """Return the readers of this environment that need no Spark; that in Java takes minutes."""
     extension = delta_extension()
     found: list[Reader] = [DeltaRsArrow(), DeltaRsSql(), PolarsLazy(), PolarsEager(), Pandas(), PandasArrow()]
     if extension:
         found.append(DuckDb(extension))
     if kernel_rust():
         found.append(KernelRust())
+    if with_java and kernel_jars():
+        found.append(KernelJava())
     return found

@@ -49,6 +49,7 @@ NAIVE = (
     datetime(1, 1, 1),
     datetime(1500, 2, 28),
     datetime(1969, 12, 31, 23, 59, 59, 999999),
+    datetime(2024, 3, 10, 2, 30),  # which no clock in New York has shown
     datetime(2024, 7, 1, 12, 0, 0, 123456),
     datetime(9999, 12, 31, 23, 59, 59, 999999),
 )
@@ -89,10 +90,17 @@ COLUMNS = (
         pa.float64(),
         "double",
         (-INFINITY, -0.0, 5e-324, 0.1, 1.7976931348623157e308, INFINITY, NAN),
+        (-INFINITY, 0.0, 5e-324, 0.1, 1.7976931348623157e308, INFINITY, NAN),  # Oracle has no -0
         in_path=False,
     ),
     LakeValues(
-        "FLOAT_", OracleType("BINARY_FLOAT"), pa.float32(), "float", (-INFINITY, -0.0, 0.5, INFINITY, NAN), in_path=False
+        "FLOAT_",
+        OracleType("BINARY_FLOAT"),
+        pa.float32(),
+        "float",
+        (-INFINITY, -0.0, 0.5, INFINITY, NAN),
+        (-INFINITY, 0.0, 0.5, INFINITY, NAN),
+        in_path=False,
     ),
     LakeValues("DATE_", OracleType("DATE"), pa.timestamp("us"), "timestamp_ntz", (*(v.replace(microsecond=0) for v in NAIVE),)),
     LakeValues("TS", OracleType("TIMESTAMP", scale=6), pa.timestamp("us"), "timestamp_ntz", NAIVE),
@@ -128,6 +136,30 @@ COLUMNS = (
         ("-5 04:03:02.123456", "+5 04:03:02.123456"),
         (-446_582_123_456, 446_582_123_456),
         rule="microseconds",
+    ),
+    LakeValues(
+        "LOCAL",
+        OracleType("TIMESTAMP WITH LOCAL TIME ZONE", scale=6),
+        pa.string(),
+        "timestamp",
+        tuple(f" {v.isoformat(' ', 'microseconds')}000 +00:00" for v in NAIVE),
+        tuple(v.replace(tzinfo=UTC) for v in NAIVE),
+    ),
+    LakeValues(
+        "ISO_DAYS",
+        OracleType("INTERVAL DAY TO SECOND", precision=9, scale=9),
+        pa.string(),
+        "string",
+        ("-5 04:03:02.123456789", "+999999999 23:59:59.999999999"),
+        ("-P5DT4H3M2.123456789S", "P999999999DT23H59M59.999999999S"),
+    ),
+    LakeValues(
+        "ISO_MONTHS",
+        OracleType("INTERVAL YEAR TO MONTH", precision=9),
+        pa.string(),
+        "string",
+        ("-1-02", "+999999999-11"),
+        ("-P1Y2M", "P999999999Y11M"),
     ),
     LakeValues("BOOL", OracleType("BOOLEAN"), pa.bool_(), "boolean", (False, True)),
 )

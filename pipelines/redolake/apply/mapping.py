@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from redolake.apply.spark.quoting import quote
+from redolake.apply.spark.spelling import one_zero
 from redolake.apply.spark.text import to_text
 from redolake.apply.spark.types import parse_type
 from redolake.host.secrets import read_key
@@ -77,12 +78,13 @@ def shape(
             continue
         if one.means == "transform":
             assert of_rows is not None
-            values[one.id] = of_rows[result_name(one.id)]
+            values[one.id] = one_zero(of_rows[result_name(one.id)], one.type)
             continue
         computed = F.expr(one.sql)
-        values[one.id] = computed.try_cast(one.type)
+        cast = computed.try_cast(one.type)
+        values[one.id] = one_zero(cast, one.type)
         # Not as two conditions: in this form Spark finds that nothing can misfit where the expression has the type already.
-        misfits.append((one, ~computed.isNull().eqNullSafe(values[one.id].isNull())))
+        misfits.append((one, ~computed.isNull().eqNullSafe(cast.isNull())))
     passes = None if mapping.where is None else is_true(mapping.where.sql)
     failed = of_rows[FAILED] if of_rows is not None and isolates else None
     return Shaped(values, tuple(misfits), passes, failed)

@@ -52,7 +52,10 @@ SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.,:;/()+*=<>-](?:[A-Za-z0-9_.,:;/()+*=
 PLAIN_NUMBER = re.compile(r"\d{1,38}(?:\.\d{1,38})?")
 MOST_DIGITS = 38
 MOST_BINDS = 1000  # a condition with more constants costs Oracle more than it saves, and it has a limit for them
-DIGITS_OF = {"int": 10, "bigint": 19}  # Spark takes a whole number for a decimal of so many digits
+DIGITS_OF = {
+    "int": 10,
+    "bigint": 19,
+}  # of a whole number; the 20th that Spark allows for a bigint costs no decimal in our sessions
 MICROSECONDS = 6
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")

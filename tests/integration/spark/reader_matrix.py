@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ RIGHT = "right"
 ONE_ROW_A_FILE = "spark.sql.files.maxRecordsPerFile"  # so that each value decides on a file
 Key = tuple[str, str, str, str]  # reader, state, column, question
 Cells = dict[Key, str]
+ELSEWHERE = "America/New_York"
+TIMES = tuple(column for column in COLUMNS if column.lake.startswith("timestamp"))
 SHORT = 24  # characters of a value in a question
 
 
@@ -44,6 +47,7 @@ class State:
     columns: Sequence[LakeValues]
     gone: frozenset[int] = frozenset()
     loaded: Sequence[LakeValues] = COLUMNS
+    zone: str = "UTC"  # of the reader's session
 
     def rows(self, column: LakeValues) -> dict[int, Any]:
         """Return the column's value in each row, by the row's number; all columns have NULL in the last one."""
@@ -94,6 +98,7 @@ def states_of_any(lake: Lake, partitions: Iterable[LakeValues]) -> Iterator[Stat
     """Yield the states that a table of `readers: any` has."""
     values = lake.load(COLUMNS, "any")
     yield State("as written", values, COLUMNS)
+    yield State("as written, a session in New York", values, TIMES, zone=ELSEWHERE)
     optimized = lake.copy(values, "optimized")
     lake.spark.sql(f"OPTIMIZE {table_at(optimized)}")
     yield State("after OPTIMIZE", optimized, COLUMNS)
@@ -104,7 +109,10 @@ def states_of_any(lake: Lake, partitions: Iterable[LakeValues]) -> Iterator[Stat
         table.update(updates={"_commit_scn": "6"}, predicate=f'"ID" = {n}')
     yield State("after delta-rs wrote its files", compacted, COLUMNS)
     for column in partitions:
-        yield State("as partition", lake.load((column,), "any", partition_by=(column.name,)), (column,), loaded=(column,))
+        path = lake.load((column,), "any", partition_by=(column.name,))
+        yield State("as partition", path, (column,), loaded=(column,))
+        if column in TIMES:
+            yield State("as partition, a session in New York", path, (column,), loaded=(column,), zone=ELSEWHERE)
 
 
 def states_of_spark(lake: Lake) -> Iterator[State]:
@@ -162,7 +170,7 @@ OF_PAST = {0: {1: "old", 2: "old", 3: "old", 4: "old"}, 1: {1: "old", 3: "old", 
 
 
 def cells_of_past(reader: Reader, given: Past) -> Cells:
-    """Return the reader's cells of older versions and of the change data feed, where it has a way to ask for them."""
+    """Return the reader's cells of older versions, history and the change data feed, where it has a way to ask for them."""
     found: Cells = {}
 
     def cell(state: str, question: str, ask: Callable[[], Any], wanted: Any) -> None:
@@ -177,16 +185,22 @@ def cells_of_past(reader: Reader, given: Past) -> Cells:
         def ask(moment: datetime = moment) -> Any:
             return {int(row["ID"]): row["V"] for row in reader.as_of(given.path, moment)}
 
-        cell("AS OF by time, of a copied table", f"version {version_} by its time", ask, rows)
+        cell("AS OF by time, of a copied table", f"version {version_}", ask, rows)
+        cell("AS OF by version", f"version {version_}", partial(reader_rows, reader, given.path, version_), rows)
+    cell("history, of a copied table", "times of the versions", lambda: tuple(reader.history(given.path)), given.moments)
     feed = lambda: {(row["_change_type"], int(row["ID"]), row["V"]) for row in reader.feed(given.path, 1, 2)}  # noqa: E731
     cell("change data feed", "versions 1 and 2", feed, FED)
     return found
 
 
+def reader_rows(reader: Reader, path: str, version: int) -> dict[int, Any]:
+    return {int(row["ID"]): row["V"] for row in reader.as_of(path, version)}
+
+
 def conditions(column: LakeValues, comparisons: Sequence[str] = COMPARISONS) -> Iterator[Condition]:
     yield Condition(column.name, column.lake, "IS NULL", ())
     values = column.meanings
-    for value in (*values, *([0.0] if column.lake in ("double", "float") else [])):
+    for value in (*values, *([-0.0] if column.lake in ("double", "float") else [])):
         for operator in comparisons:
             given = (value, values[0]) if operator == "IN" else (value,) * (2 if operator == "BETWEEN" else 1)
             yield Condition(column.name, column.lake, operator, given)
@@ -231,9 +245,13 @@ def filtered(reader: Reader, state: State, column: LakeValues, given: list[Condi
             found.append(answer(lambda each=condition: reader.ids(state.path, each)))  # type: ignore[misc]
     cells: Cells = {}
     for condition, ids in zip(given, found, strict=True):
-        wanted = {n for n, v in state.rows(column).items() if condition.holds(v, orders_nan=reader.orders_nan)}
+        # Arrow compares NaN by IEEE 754, and finds it by IN all the same: both count as right there.
+        both = [
+            {n for n, v in state.rows(column).items() if condition.holds(v, orders_nan=orders_nan)}
+            for orders_nan in {reader.orders_nan, True}
+        ]
         key = (reader.name, state.name, column.name, question_of(condition))
-        cells[key] = ids if isinstance(ids, str) else RIGHT if ids == wanted else f"wrong: rows {difference(ids, wanted)}"
+        cells[key] = ids if isinstance(ids, str) else RIGHT if ids in both else f"wrong: rows {difference(ids, both[0])}"
     return cells
 
 

@@ -381,3 +381,65 @@ def test_connect_refuses_no_columns(spark: Any, connect_beside: Any) -> None:
     assert spark.range(1).withColumns({}).columns == ["id"]
     with pytest.raises(AssertionError):
         _ = connect_beside.range(1).withColumns({}).columns
+
+
+@assumes(
+    "a bigint is taken for a decimal of 20 digits, and a number with 19 decimals keeps them beside it in our session",
+    of="pyspark",
+    used_in="pipelines/redolake/reconcile/pushed_filter.py",
+    says="the 20th that Spark allows for a bigint costs no decimal in our sessions",
+)
+def test_a_bigint_costs_no_decimal(spark: Any) -> None:
+    assert value(spark, "typeof(coalesce(CAST(1 AS BIGINT), CAST(1 AS DECIMAL(1,0))))") == "decimal(20,0)"
+    number, close = "CAST(9223372036854775807 AS BIGINT)", "9223372036854775807.0000000000000000001"
+    assert value(spark, f"{number} = {close}") is False
+    assert value(spark, f"{number} < {close}") is True
+
+
+@assumes(
+    "a schema has no name with a sign or a letter beyond ASCII, in quotes either",
+    of="pyspark",
+    used_in="pipelines/redolake/steps/shown/views.py",
+    says="Spark takes no other name of a schema or view, however it is quoted",
+)
+@pytest.mark.parametrize("name", ["a-b", "a b", "\u00fc", "a$"])
+def test_spark_refuses_names_of_schemas(spark: Any, name: str) -> None:
+    assert "INVALID_SCHEMA_OR_RELATION_NAME" in refusal(lambda: spark.sql(f"CREATE SCHEMA `{name}`"))
+
+
+@assumes(
+    "a setting gives a property to each new table",
+    of="delta-spark",
+    used_in="pipelines/redolake/host/spark_settings.py",
+    says="Properties that Delta gives to each new table",
+)
+def test_delta_gives_properties_to_new_tables(spark: Any, tmp_path: Path) -> None:
+    table = table_at(str(tmp_path / "t"))
+    with setting(spark, "spark.databricks.delta.properties.defaults.logRetentionDuration", "interval 3 days"):
+        spark.sql(f"CREATE TABLE {table} (a INT) USING delta")
+    assert ("delta.logRetentionDuration", "interval 3 days") in map(tuple, spark.sql(f"SHOW TBLPROPERTIES {table}").collect())
+
+
+@assumes(
+    "the name of a property is the same in capital letters",
+    of="delta-spark",
+    used_in="pipelines/redolake/values/target_options.py",
+    says="Delta does not distinguish upper and lower case in it",
+)
+def test_delta_ignores_the_case_of_a_property(spark: Any, tmp_path: Path) -> None:
+    table = table_at(str(tmp_path / "t"))
+    spark.sql(f"CREATE TABLE {table} (a INT) USING delta TBLPROPERTIES ('delta.APPENDONLY' = 'true')")
+    spark.sql(f"INSERT INTO {table} VALUES (1)")
+    assert "DELTA_CANNOT_MODIFY_APPEND_ONLY" in refusal(lambda: spark.sql(f"DELETE FROM {table}").collect())
+
+
+@assumes(
+    "a folder has a file _SUCCESS once all its files are written",
+    of="pyspark",
+    used_in="pipelines/redolake/apply/range_changes.py",
+    says="Spark writes it last",
+)
+def test_spark_writes_success_last(spark: Any, tmp_path: Path) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "t"))
+    last = max((tmp_path / "t").glob("[!.]*"), key=lambda file: file.stat().st_mtime_ns)
+    assert last.name == "_SUCCESS"

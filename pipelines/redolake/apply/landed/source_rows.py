@@ -17,7 +17,7 @@ from redolake.apply.mapping import cure_of as cure_of_mapping
 from redolake.apply.partitions import WHAT, cure_of, unfit
 from redolake.apply.schema import field_of
 from redolake.apply.spark.quoting import quote
-from redolake.apply.spark.spelling import one_spelling
+from redolake.apply.spark.spelling import one_spelling, one_zero
 from redolake.apply.spark.types import parse_type
 from redolake.apply.target import target_columns
 from redolake.apply.translation import Translation
@@ -181,7 +181,7 @@ def _cast(
         return target, target.isNull()
     if column.type.name == "NUMBER" and type_ == "string":
         return one_spelling(value.cast("string")), None
-    return value.cast(type_), None
+    return one_zero(value.cast(type_), type_), None
 
 
 def _else_null(

@@ -1,4 +1,4 @@
-"""One spelling for each number that is kept as text."""
+"""One spelling for each number that is kept as text, and for zero."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def one_spelling(number: Expression) -> Expression:
     text = F.when(point <= 0, small).when(point >= F.length(digits), F.rpad(digits, point, "0")).otherwise(cut)
     sign = F.regexp_extract(number, r"^(-?)", 1)
     return F.when(digits.rlike("^0*$"), F.lit("0")).otherwise(F.concat(sign, text))
+
+
+def one_zero(value: Expression, type_: str) -> Expression:
+    """Return a value of a type, and zero for -0.0: Oracle has no -0, and not every reader finds it by `= 0`."""
+    return value + F.lit(0).cast(type_) if type_ in ("double", "float") else value
