@@ -141,6 +141,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "steps/capture/windows.py::not_in_dictionary",
         "steps/capture/windows.py::not_logged",
         "steps/proof/fill_columns.py::earlier",
+        "steps/proof/fill_columns.py::plan_filling",
         "steps/ranges/close_gap.py::why_not_further",
         "values/valid_text.py::cure_of",
     ),

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
 from inspect import signature
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from redolake.config import Pipeline
@@ -266,26 +267,40 @@ def owner() -> str:
 
 
 def process() -> str:
-    return of_thread(f"process:{socket.gethostname()}:{os.getpid()}")
+    return of_thread(f"process:{socket.gethostname()}:{os.getpid()}{birth_of(os.getpid())}")
 
 
 def of_thread(holder: str) -> str:
     return holder if BESIDE.get() is None else f"beside {holder}"
 
 
+def birth_of(pid: int) -> str:
+    """Return what tells a process from a later one with its number, and from one of another container whose host has the same
+    name: the space of its number, and when it was started. Empty where the system does not say."""
+    try:
+        space = os.stat("/proc/self/ns/pid").st_ino
+        return f"/{space}/{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    except (OSError, IndexError):
+        return ""
+
+
 def is_gone(holder: str) -> bool:
     """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
     kind, _, rest = holder.partition(":")
-    host, _, pid = rest.rpartition(":")
+    host, _, number = rest.rpartition(":")
     if kind not in ("process", "beside process") or host != socket.gethostname():
         return False
+    pid, _, birth = number.partition("/")
+    if birth.partition("/")[0] != birth_of(os.getpid())[1:].partition("/")[0]:
+        return False  # a number of another space, which nobody here can look up
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False
-    return False
+        pass
+    now_with_it = birth_of(int(pid))
+    return bool(now_with_it) and f"/{birth}" != now_with_it  # another process has the number by now
 
 
 def may_end(holder: str) -> bool:

@@ -100,4 +100,5 @@ def test_the_owner_of_work_beside_is_gone_with_its_process(monkeypatch: pytest.M
 
     assert other != owner()
     assert not is_gone(other)
-    assert is_gone(other.rpartition(":")[0] + ":4194305")  # no process has this number
+    host, _, number = other.rpartition(":")
+    assert is_gone(f"{host}:4194305/{number.partition('/')[2]}")  # no process has this number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 
 import redolake.context
 from redolake.config import Pipeline
-from redolake.context import Run, now
+from redolake.context import Run, is_gone, now
 from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Ledger, open_ledger
 from redolake.records.batches.manifest import BatchResult
@@ -216,4 +217,30 @@ def test_the_wait_for_a_lease_ends_with_its_holder_named(pipeline, monkeypatch):
     impatient = pipeline.model_copy(update={"lease_wait_minutes": 0.001})
     take_over(pipeline, "another run", after_seconds=0)
     with Run(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):
+        take_apply_lease(context)
+
+
+def holder(pid, space=None, started=None):
+    """Return the owner that a process of this host is, as it is or with another space of numbers, or start."""
+    host, _, own = redolake.context.process().rpartition(":")
+    own_space, own_start = own.split("/")[1:]
+    return f"{host}:{pid}/{space or own_space}/{started or own_start}"
+
+
+def test_a_lease_is_taken_from_a_process_whose_number_another_program_has_by_now():
+    assert not is_gone(holder(os.getpid()))
+    assert is_gone(holder(os.getpid(), started="1"))
+    assert is_gone(f"beside {holder(os.getpid(), started='1')}")
+    assert is_gone(holder(1, started="99999999999")), "another user's process has the number"
+
+
+@pytest.mark.parametrize("pid", [None, 4194305], ids=["own", "none here"])
+def test_no_lease_is_taken_from_a_container_whose_host_has_the_same_name(pipeline, pid):
+    other = holder(pid or os.getpid(), space="1")
+    take_over(pipeline, other, after_seconds=0)
+
+    with (
+        Run(pipeline.model_copy(update={"lease_wait_minutes": 0})) as context,
+        pytest.raises(LeaseHeld, match="holds the lease"),
+    ):
         take_apply_lease(context)

@@ -63,6 +63,16 @@ def test_a_repair_says_why_it_has_no_rows(proofs: list[TableProof], what: str) -
         rows_of_proofs(ENTRY, proofs, rows)
 
 
+@pytest.mark.parametrize("left", [None, FoundRows("SHOP.OLD", "p1", (1,), ()), FoundRows("SHOP.OLD", "p1", (1,), (ROW,))])
+def test_a_repair_takes_no_part_of_what_a_comparison_has_found_for_the_whole(left: FoundRows | None) -> None:
+    """An equal repair ends what the comparison has said: the other rows would be forgotten."""
+    proof = replace(PROOF, differing_cells=0, missing_rows=2, found=2)
+
+    with pytest.raises(Terminal, match="comparison p1 found are not in the landing") as refused:
+        rows_of_proofs(ENTRY, [proof], lambda name: left)
+    assert "`redolake verify SHOP.OLD`" in refused.value.cure
+
+
 def version(type_: OracleType) -> TableVersion:
     return TableVersion(OLD, Scn(5), 7, 8, (Column(1, "ID", type_, 1, False),), (1,), 2)
 

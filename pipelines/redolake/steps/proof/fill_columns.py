@@ -48,7 +48,8 @@ from redolake.values.table import TableId, TableVersion
 def fill_columns(run: Run, table_name: str) -> ReadAgain:
     """Show which columns pipelines.yml wants that a table lacks, or add them with their values.
 
-    The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them.
+    The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them, and
+    for a held table that lacks none.
     """
     if run.execute:
         run.decision("filling columns")
@@ -56,6 +57,9 @@ def fill_columns(run: Run, table_name: str) -> ReadAgain:
         apply_lease_renewed(run) if run.execute else nullcontext() as lease,
         open_at_position(run, table_name, entry_to_fill, plan_filling) as (one, joins),
     ):
+        if not joins.all:
+            why = "it has every column that pipelines.yml wants: there is nothing to fill"
+            return ReadAgain(str(one.entry.table), int(one.scn), why_not=why)
         check_list(one)
         asked = ReadAgain(
             str(one.entry.table), int(one.scn), expected_rows(run, one.entry.table), by=run.decided_by,
@@ -92,6 +96,9 @@ def plan_filling(context: Run, oracle: Source, entry: TableEntry, token: str) ->
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
+    if not joins.all and entry.state == "held":
+        what = f"it has every column that pipelines.yml wants, and is held by {(entry.error or {}).get('code')}"
+        raise Terminal(f"no columns can be filled: {what}", cure=f"run `redolake resume {table.in_command}`", table=table)
     one = TableToCompare(context, oracle, entry, dictionary, version, token)
     return one, joins
 
@@ -118,10 +125,8 @@ def check_list(one: TableToCompare) -> None:
 
 def why_not(has: TableVersion, wanted: TableVersion, joins: Joins) -> str:
     """Return why columns cannot be added to the contents of `has`; empty where they can."""
-    if joins.why_not:
+    if joins.why_not or not joins.all:
         return joins.why_not
-    if not joins.all:
-        return "it has every column that pipelines.yml wants"
     if not is_named_in_redo(map(delivery_of, (has, wanted))) or not key_of(wanted):
         return "its changes are not each in one row of the redo with the row's key (large objects, types that are read again)"
     places = {column.name: column.segment_id for column in has.ignored if column.name in has.left_out}

@@ -386,8 +386,13 @@ def rows_of_proofs(entry: TableEntry, proofs: Sequence[TableProof], rows_of: Cal
             cure=f"run `redolake snapshot {table} --replace`",
             table=table,
         )
-    found = [named for proof in differing if (named := rows_of(proof.name)) is not None]
-    rows = tuple(dict.fromkeys(row for named in found for row in named.rows))
+    rows = dict[FoundRow, None]()
+    for proof in differing:
+        named = rows_of(proof.name)
+        if named is None or len(named.rows) < max(proof.found, 1):
+            what = f"the rows that comparison {proof.name} found are not in the landing any more"
+            raise Terminal(what, cure=again, table=table)
+        rows.update(dict.fromkeys(named.rows))
     whole = [proof.delta_version for proof in proofs if proof.share == 1 and proof.delta_version is not None]
     names = ", ".join(proof.name for proof in differing)
-    return Chosen(rows, f"comparison {names}", max(whole, default=None))
+    return Chosen(tuple(rows), f"comparison {names}", max(whole, default=None))
