@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,18 @@ CHECKED = b"redolake: is it the same key?"
 CHECK_DIGITS = 16
 OF_ROWS = b"redolake: files of the landing"
 KEY_BYTES = 32
+WORDS = "passwords password passwort passwd secrets secret change replace example insert redolake landing masking default"
+ALSO = {"a": "[a4@]", "e": "[e3]", "i": "[i1!]", "o": "[o0]", "s": "[s5$]"}  # as which people write them
+SHORT_WORDS = (
+    "masks?|keys?|token|super|please|welcome|oracle|delta|prod|test|your|with|this|that|here|the|for|now|not|our|is|my|me|of|to"
+)
+DATES = r"(?:19|20)\d\d(?:[-/. ]?[01]\d[-/. ]?[0-3]\d)?|[0-3]\d[-/.][01]\d[-/.](?:19|20)\d\d|T?\d\d:\d\d(?::\d\d)?Z?"
+GUESSED = re.compile(
+    "|".join([DATES, *("".join(ALSO.get(c, c) for c in word) for word in WORDS.split()), SHORT_WORDS]), re.IGNORECASE
+)
+ROWS_OF_KEYS = ("1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./")
+COLUMNS_OF_KEYS = (*map("".join, zip(*(row[:10] for row in ROWS_OF_KEYS), strict=True)), "qwertz", "azerty", "yxcvbnm")
+PAIRS = {pair for line in (*ROWS_OF_KEYS, *COLUMNS_OF_KEYS) for one in (line, line[::-1]) for pair in pairwise(one)}
 NEW_KEY = "make one with `openssl rand -hex 32`"
 
 
@@ -95,14 +108,35 @@ def read_key(secret: SecretName, use: KeyUse = OF_MASKS) -> bytes:
 
 
 def weakness_of(key: bytes) -> str:
-    """Return why a key can be found by trying; an empty text where nothing is seen that says so."""
+    """Return why a key can be found by trying; an empty text where nothing is seen that says so. A phrase of other words is
+    not seen: a long one is a good key."""
     if len(key) < SHORTEST:
         return f"has less than {SHORTEST} bytes"
+    left = without_walks(GUESSED.sub("", key.decode("latin-1")).lower()).encode("latin-1")
+    if bits_of(key) >= WEAKEST and (2 * len(left) > len(key) or bits_of(left) >= WEAKEST):
+        return ""
+    return "can be guessed: its characters repeat, or follow each other, or are dates and words that keys are often made of"
+
+
+def without_walks(text: str) -> str:
+    """Return a text without what follows on a keyboard: four and more that lie beside each other."""
+    left, run = "", text[:1]
+    for before, after in pairwise(text + "\0"):
+        if (before, after) in PAIRS:
+            run += after
+        else:
+            left, run = left + (run if len(run) < 4 else run[0]), after
+    return left
+
+
+def bits_of(key: bytes) -> float:
+    """Return the bits of what does not repeat, by its bytes or the steps between them, whichever are fewer."""
+    if not key:
+        return 0.0
     period = next(n for n in range(1, len(key) + 1) if all(a == b for a, b in zip(key, key[n:], strict=False)))
     repeated = key[:period]
     steps = [(after - before) % 256 for before, after in pairwise(repeated)]
-    bits = min(len(repeated) * entropy(repeated), (len(steps) + 1) * entropy(steps))
-    return "can be guessed: its characters repeat, or follow each other" if bits < WEAKEST else ""
+    return min(len(repeated) * entropy(repeated), (len(steps) + 1) * entropy(steps))
 
 
 def entropy(values: Sequence[int]) -> float:

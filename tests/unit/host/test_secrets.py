@@ -72,7 +72,9 @@ def test_no_hash_of_a_masked_value_is_the_landings_key_or_a_fingerprint(monkeypa
 @pytest.mark.parametrize(
     "weak",
     ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "passwordpassword", "changemechangemechangeme", "1234567890123456", "0123456789abcdef",
-     "zyxwvutsrqponmlkjihgfedcba", "\0" * 32, "aaaaaaaaaaaaaaab", "00000000-0000-0000-0000-000000000001"],
+     "zyxwvutsrqponmlkjihgfedcba", "\0" * 32, "aaaaaaaaaaaaaaab", "00000000-0000-0000-0000-000000000001",
+     "qwertyuiopasdfgh", "1qaz2wsx3edc4rfv", "qwertz.-qwertz.-asdf", "2026-11-28T10:00:00", "28.11.2026 10:00",
+     "20261128 20270301", "redolake_landing_key", "p4ssw0rd!2026#secret", "REPLACE_ME_WITH_A_KEY", "the key of our masks"],
 )  # fmt: skip
 def test_a_key_that_can_be_guessed_is_refused_with_the_command_that_makes_one(
     weak: str, monkeypatch: pytest.MonkeyPatch
@@ -84,6 +86,18 @@ def test_a_key_that_can_be_guessed_is_refused_with_the_command_that_makes_one(
     assert weak not in str(caught.value)
     known = SecretName(variable="MASKS", check=check_of(weak.encode()))
     assert read_key(known) == weak.encode(), "what was written with it is read"
+
+
+@pytest.mark.parametrize(
+    "strong",
+    ["redolake:9f8a77b1c0d2e4a6", "2026-11-28 9f8a77b1c0d2e4a6", "key=iVBORw0KGgoAAAANSUhEUgAA",
+     "6f1e8e5c-3b1c-4c57-9d1a-0e4a3c1f9b77",
+     "purple monkey dishwasher lamp orbit", KEY],
+)  # fmt: skip
+def test_a_word_or_date_before_a_key_does_not_make_it_weak(strong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Phrases are known by no rule: those of many words are good keys."""
+    monkeypatch.setattr(secrets, "find_key", lambda _: strong.encode())
+    assert read_key(SecretName(variable="MASKS")) == strong.encode()
 
 
 def test_keys_made_by_chance_are_strong(monkeypatch: pytest.MonkeyPatch) -> None:
