@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from redolake.errors import LogMinerFailed, RedolakeError, Terminal
-from redolake.source.connection import shown_dsn
+from redolake.source.connection import NOT_SHOWN, shown_dsn
 from redolake.source.grants import missing_grants
 from redolake.values.ora_codes import (
     INTERNAL,
@@ -29,6 +29,7 @@ LOGMINER_CURE = (
     "`redolake recover` lists the choices"
 )
 SHOWS_DSN = ("DPY-2049", "DPY-2056", "DPY-4017", "DPY-4018")  # texts with a connect string, or what an alias leads to
+VALUES_OF_DSN = re.compile(r"(?:=\s*\"?|/)([^()&\"=\s/@:]{3,})")
 SIMILAR = re.compile(r"[Ss]imilar to ORA-(\d{5})")
 
 
@@ -61,7 +62,10 @@ def without_values(error: DriverError) -> DriverError:
 
 def without_dsn(error: DriverError, dsn: str) -> DriverError:
     """Return the error with a text that contains nothing of a connect string, which may have the password of a wallet."""
-    message = error.message.replace(dsn, shown_dsn(dsn)) if dsn else error.message
+    shown = shown_dsn(dsn)
+    message = error.message.replace(dsn, shown) if dsn else error.message
+    for part in VALUES_OF_DSN.findall(dsn):  # Oracle's client shows a part of it, too
+        message = message if part in shown else message.replace(part, NOT_SHOWN)
     if error.full_code in SHOWS_DSN:
         code, _, text = message.splitlines()[0].partition(": ")
         said = re.split('[:"]', text)[0].strip()

@@ -195,6 +195,8 @@ def test_only_a_text_of_a_pipelines_own_dag_becomes_the_note_of_a_run(run, steps
     assert note("x" * 2000) == "x" * 1000
     assert [note(left) for left in ({"a": 1}, 7, ["text"])] == [None] * 3
     assert note("a\x00b\nc") == "a\\x00b\nc"  # PostgreSQL takes no NUL in a text: each flush of the scheduler would fail
+    assert note("\U0001f600" * 2000) == "\U0001f600" * 1000
+    assert [note(left) for left in (["a", ["b"]], [{"a": "x" * 5000}], ("a", "b"))] == [None] * 3
     assert [note("a text", tags) for tags in ([], ["shop"], ["redolake", "other"])] == [None] * 3
 
 

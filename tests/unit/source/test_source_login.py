@@ -12,6 +12,7 @@ import pytest
 
 from redolake.errors import RedolakeError, SourceUnavailable
 from redolake.source.connection import ConnectParams
+from redolake.source.failures import DriverError, without_dsn
 from redolake.source.session import OracleSession
 
 
@@ -82,3 +83,31 @@ def test_nothing_of_what_an_alias_leads_to_is_shown(tmp_path):
 
     assert "tiger" not in "".join(traceback.format_exception(failed.value))
     assert "shop" in str(failed.value)
+
+
+SECURE = (
+    "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db)(PORT=2484))(SECURITY=(WALLET_LOCATION=/w/shop)(WALLET_PASSWORD=tiger))"
+    "(CONNECT_DATA=(SERVICE_NAME=x)))"
+)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "message"),
+    [
+        (SECURE, f"ORA-12154: Cannot connect to database. Cannot find alias {SECURE[60:130]} in /net/tnsnames.ora."),
+        (SECURE, "ORA-12170: Cannot connect. TCPS timeout of 60s for (SECURITY=( WALLET_PASSWORD = tiger ))"),
+        ("tcps://db:2484/x?wallet_password=tiger", "ORA-12261: Syntax error in Easy Connect string x?wallet_password=tiger"),
+        ("scott/tiger@db:1521/x", "ORA-12262: Could not resolve tiger@db in Easy Connect string scott/tiger@db:1521/x."),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_connect_string_that_oracles_client_shows_is_not_shown(dsn, message):
+    found = without_dsn(DriverError(int(message[4:9]), message[:9], message), dsn)
+
+    assert "tiger" not in found.message
+    assert found.message.startswith(message[:9])
+
+
+@pytest.mark.parametrize("message", ["ORA-12514: listener db does not know service x", "ORA-01017: invalid credential"])
+def test_a_text_without_a_secret_is_shown_as_it_is(message):
+    error = DriverError(int(message[4:9]), message[:9], message)
+    assert without_dsn(error, SECURE) == error
