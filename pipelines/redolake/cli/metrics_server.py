@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Timer
 from typing import Any
 
 from redolake.errors import RedolakeError
 
 MOST_REQUESTS = 8  # at a time; Prometheus makes one
 IDLE_SECONDS = 30  # after which a client that sends or takes nothing is left
+LONGEST_SECONDS = 60  # of one request, however slowly its bytes follow each other
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 log = logging.getLogger(__name__)
@@ -32,10 +35,18 @@ class BoundedServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        late = Timer(LONGEST_SECONDS, self.end_late, (request,))
+        late.daemon = True
+        late.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            late.cancel()
             self._free.release()
+
+    def end_late(self, request: Any) -> None:
+        with suppress(OSError):  # it has ended meanwhile
+            request.shutdown(socket.SHUT_RDWR)
 
 
 def metrics_server(host: str, port: int, text: Callable[[], str]) -> ThreadingHTTPServer:

@@ -8,8 +8,9 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, get_args
 from urllib.error import HTTPError
@@ -140,3 +141,30 @@ def test_the_metrics_server_has_no_more_threads_than_a_few(monkeypatch: pytest.M
             one.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         answers = [one.makefile("rb").read() for one in idle[:2]]
     assert all(answer.endswith(b"x 1\n") for answer in answers)
+
+
+def test_a_client_whose_bytes_come_one_by_one_does_not_keep_a_place_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redolake.cli.metrics_server.MOST_REQUESTS", 1)
+    monkeypatch.setattr("redolake.cli.metrics_server.LONGEST_SECONDS", 0.3)
+    with metrics_server("127.0.0.1", 0, lambda: "x 1\n") as server, ExitStack() as kept:
+        address = ("127.0.0.1", int(server.server_address[1]))
+        slow = kept.enter_context(socket.create_connection(address, 0.02))
+        server.handle_request()
+        ends, is_open = time.monotonic() + 20, True
+        while is_open and time.monotonic() < ends:
+            try:
+                slow.sendall(b"G")
+                is_open = slow.recv(1) != b""
+            except TimeoutError:
+                continue
+            except OSError:
+                is_open = False
+        assert not is_open
+        answer = b""
+        while not answer and time.monotonic() < ends:  # its thread may still be ending
+            with socket.create_connection(address, 10) as one:
+                one.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                server.handle_request()
+                with suppress(OSError):
+                    answer = one.makefile("rb").read()
+        assert answer.endswith(b"x 1\n")

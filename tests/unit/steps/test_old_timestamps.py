@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
-from redolake.steps.checks.old_timestamps import old_files
+from redolake.config import Pipeline
+from redolake.steps.checks import old_timestamps as checks
+from redolake.steps.checks.old_timestamps import old_files, old_timestamps
 from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "T")
@@ -50,3 +56,23 @@ def test_files_that_are_gone_new_or_of_no_timestamp_are_no_finding(tmp_path: Pat
     (tmp_path / "lost" / "old.parquet").unlink()
 
     assert [old_files(TABLE, str(tmp_path / name)) for name in ("removed", "local", "lost", "none")] == [None] * 4
+
+
+def test_files_of_a_history_are_looked_at_too(tmp_path: Path) -> None:
+    add(tmp_path, 0, "a.parquet", int96=True)
+
+    found = old_files(TABLE, str(tmp_path), is_history=True)
+
+    assert found is not None
+    assert (found.subject, "history rebuild SHOP.T" in found.cure) == ("SHOP.T: history", True)
+
+
+def test_doctor_looks_at_tables_and_at_histories(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = SimpleNamespace(by_id={TABLE: 1}, target=lambda _: "/lake/t", history_target=lambda _: "/lake/_history/t")
+    monkeypatch.setattr(checks, "open_to_read", lambda pipeline: nullcontext(SimpleNamespace(pipeline=pipeline)))
+    monkeypatch.setattr(checks, "with_contents", lambda _: {TABLE})
+    looked = list[tuple[object, ...]]()
+    monkeypatch.setattr(checks, "old_files", lambda *given, **choice: looked.append((*given[1:], *choice.values())))
+
+    assert old_timestamps(cast(Pipeline, pipeline)) == []
+    assert looked == [("/lake/t",), ("/lake/_history/t", True)]

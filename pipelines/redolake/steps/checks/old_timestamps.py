@@ -21,16 +21,22 @@ LOOKED_AT = 3  # footers of each table: a file that has it is older than those t
 
 
 def old_timestamps(pipeline: Pipeline) -> list[Finding]:
-    """Return a warning for each table with such files, by the footers of its oldest ones. What cannot be read is another
-    check's finding."""
+    """Return a warning for each table, or history, with such files, by the footers of its oldest ones. What cannot be read
+    is another check's finding."""
     with suppress(RedolakeError), open_to_read(pipeline) as context, ThreadPoolExecutor(LOGS_AT_ONCE) as pool:
         tables = sorted(with_contents(context) & set(context.pipeline.by_id))
-        found = pool.map(lambda table: old_files(table, context.pipeline.target(table)), tables)
+        of = context.pipeline
+        found = [
+            *pool.map(lambda table: old_files(table, of.target(table)), tables),
+            *pool.map(lambda table: old_files(table, of.history_target(table), is_history=True), tables),
+        ]
         return [finding for finding in found if finding is not None]
     return []
 
 
-def old_files(table: TableId, path: str) -> Finding | None:
+def old_files(table: TableId, path: str | None, *, is_history: bool = False) -> Finding | None:
+    if path is None:
+        return None
     with suppress(LakeDamaged, pa.ArrowException, *storage_errors()):  # type: ignore[arg-type]
         log = read_log(path)
         if log is None or not any(field.get("type") == "timestamp" for field in log.fields()):
@@ -48,5 +54,9 @@ def old_files(table: TableId, path: str) -> Finding | None:
                 f"{old} of the {len(oldest)} oldest of its {len(files)} files have timestamps as INT96: 9999-12-31 is "
                 "2262-04-11 or an error for most readers but Spark and DuckDB"
             )
+            if is_history:
+                again = f"`redolake history rebuild {table} --execute --yes --reason WHY`"
+                cure = f"read it with Spark or DuckDB; or move {path} away and run {again}: it has what is in the landing then"
+                return Finding(f"{table}: history", what, cure, "warning")
             return Finding(str(table), what, f"run `redolake snapshot {table} --replace`, which writes them again", "warning")
     return None
