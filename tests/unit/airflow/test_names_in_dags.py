@@ -1,6 +1,7 @@
 """Names of tables are data: no DAG, form, note or map index runs one as a template, and tables with any name are loaded."""
 
 import html
+import json
 import re
 from types import SimpleNamespace
 
@@ -21,7 +22,9 @@ __all__ = ["run"]
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 ODD = ("{{6*7}}", "{% if %}", "{#", "a {{ti.task_id}}", "{{x.sql", "A\nB", "N" * 128)
-NAMES = [str(TableId(owner, name)) for owner, name in [*(("SHOP", name) for name in ODD), ("O" * 128, "N" * 128)]]
+NAMES = [
+    str(TableId(owner, name)) for owner, name in [*(("SHOP", name) for name in ODD), ("O" * 128, "N" * 128), ("{{6*7}}", "{%O")]
+]
 
 
 @pytest.fixture
@@ -89,6 +92,19 @@ def test_a_form_hands_on_names_as_they_are(odd, steps, part):
     assert (ran.state, given) == ("success", NAMES if given[0] != NAMES else [NAMES])
 
 
+def test_a_form_hands_on_columns_and_values_of_a_key_as_they_are(odd, steps):
+    from redolake.airflow.mend import mend_dag
+
+    steps.answers("repair_table", DONE)
+    key = {"{{6*7}}": "{% if %}", "{#": "{{ti.task_id}};x"}
+    form = {"mend": "repair", "tables": NAMES[-1:], "keys": json.dumps(key), "reason": "{{ti}}", "dry_run": False}
+
+    _, ran = odd(mend_dag, form)
+
+    ((table, keys),) = [args for name, args, _ in steps.calls if name == "repair_table"]
+    assert (ran.state, table, [*keys]) == ("success", NAMES[-1], [key])
+
+
 def test_a_form_refuses_what_is_no_name_of_a_copy_as_it_is_written(odd, steps, capfd):
     from redolake.airflow.mend import mend_dag
 
@@ -149,7 +165,7 @@ def test_a_name_in_the_text_of_a_dag_is_no_markup(settings):
     from redolake.airflow.texts import APPLY, dag_text
     from redolake.errors import ConfigurationError, Finding, one_line
 
-    names = [str(TableId("SHOP", name)) for name in (*MARKED, *ODD)]
+    names = [str(TableId("SHOP", name)) for name in (*MARKED, *ODD)] + NAMES[-1:]
     tables = tuple(Table(table=name) for name in names)
     matches = (Match(match="SHOP.`|<b>X*"),)
     pipeline = settings().model_copy(update={"tables": tables, "matches": matches, "lake": "/lake/`|<b>"})

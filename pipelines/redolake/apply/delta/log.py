@@ -5,6 +5,7 @@ Each reading lists `_delta_log` itself, because the snapshot of a Spark session 
 
 from __future__ import annotations
 
+import errno
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ FORMS: dict[str, dict[str, tuple[type, ...]]] = {
         "epoch_since": (int, type(None)),
     },
 }
+NO_FILE = (errno.EISDIR, errno.ENOTDIR, errno.ELOOP)  # what has the name of a file of the log is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,7 @@ class DeltaLog:
                 )
                 rows = rows.column(kind).to_pylist()
         except (pa.ArrowException, OSError) as error:
-            if getattr(error, "errno", None) is not None:
+            if getattr(error, "errno", None) not in (None, *NO_FILE):
                 raise  # of the file system, not of the file
             if self.skips:
                 return
@@ -316,6 +318,10 @@ class DeltaLog:
             actions = [from_json(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
         except ValueError as error:
             what = f"a commit cannot be read: {error}"
+        except OSError as error:
+            if error.errno not in NO_FILE:
+                raise
+            what = f"a commit cannot be read: {error.strerror}"
         else:
             if actions and all(isinstance(action, dict) and all(map(_has_form, action, action.values())) for action in actions):
                 return [{kind: value for kind, value in action.items() if value is not None} for action in actions]

@@ -197,6 +197,22 @@ def test_a_checkpoint_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
         position_of(str(tmp_path), "p")
 
 
+@pytest.mark.parametrize("name", [f"{1:020d}.json", f"{1:020d}.checkpoint.parquet"])
+@pytest.mark.parametrize("how", ["a folder", "a link to itself", "below a file"])
+def test_what_has_the_name_of_a_file_of_the_log_and_is_none_is_damage(tmp_path: Path, name: str, how: str) -> None:
+    commit(tmp_path, 0, ("mine", 100))
+    commit(tmp_path, 1, ("mine", 200))
+    file = tmp_path / "_delta_log" / name
+    file.unlink(missing_ok=True)
+    if how == "a folder":
+        file.mkdir()
+    else:
+        file.symlink_to(file if how == "a link to itself" else tmp_path / "_delta_log" / f"{0:020d}.json" / "x")
+
+    with pytest.raises(LakeDamaged, match="cannot be read"):
+        position_of(tmp_path, "mine")
+
+
 def test_a_swap_is_found_as_the_newest_commit_alone(tmp_path: Path) -> None:
     says = text_of({"swap": "1-5-copy", "kept": "4-7-replaced", "scn": 4})
     commit(tmp_path, 0, ("shop/ORDERS/1", 4))
