@@ -49,7 +49,7 @@ from tests.support.assumes import assumes
 pytestmark = pytest.mark.spark
 
 KEY = "a key of masks that nobody guesses"
-LANDING_KEY, SECOND_KEY = "the landing's first key", "the landing's second key"
+LANDING_KEY, SECOND_KEY = "the landing's first key 7f3a9c1e5b2d", "the landing's second key 40d8e6b19a57"
 ALL = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA ({}) COLUMNS"
 
 
@@ -729,7 +729,7 @@ def test_no_file_of_an_encrypted_landing_has_clear_text_and_its_tables_equal_the
     verified = steps.verify_tables(rotated, source=source.params, spark=spark)
     files = [file for folder in ("landing", "lake") for file in (source.folder / folder).rglob("*") if file.is_file()]
     carried = [file for file in files if "/carry-" in str(file)]
-    monkeypatch.setenv("LANDING_KEY", "not the key of the landing")
+    monkeypatch.setenv("LANDING_KEY", "not the key of the landing 93be07c1d4f8")
     source.run_sql("INSERT INTO secrets VALUES ('clear-4', 'w', NULL)")
     source.switch_logs()
     before = sorted((source.folder / "landing").rglob("*.parquet"))

@@ -70,7 +70,7 @@ def test_the_keys_of_masks_are_checked_too(tmp_path: Path, monkeypatch: pytest.M
 
 def test_another_key_and_no_key_are_errors_for_an_encrypted_landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     land(pipeline(tmp_path, **ENCRYPTED))
-    monkeypatch.setenv("LANDING_KEY", "another key of the landing")
+    monkeypatch.setenv("LANDING_KEY", "another key of the landing 93be07c1d4f8")
 
     ((severity, what),) = found(pipeline(tmp_path, **ENCRYPTED))
     assert (severity, "another one than files of the landing were written with" in what) == ("error", True)
