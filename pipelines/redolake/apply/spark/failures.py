@@ -33,7 +33,7 @@ NO_FILE = (
     "DELTA_VERSIONS_NOT_CONTIGUOUS",
 )
 NO_PACKAGE = ("ModuleNotFoundError", "ImportError", "PySparkImportError")
-OTHER_PACKAGE = "Can't get attribute"  # of pickle, for a function that the worker's version of the package does not have
+OTHER_PACKAGE = ("Can't get attribute", "module 'redolake")  # what the worker's version of the package does not have
 NO_PYTHON = "Cannot run program"
 NO_ROOM = tuple(os.strerror(number) for number in (errno.ENOMEM, errno.EAGAIN))
 # Classes of SQLSTATE that say what is wrong with values, a statement, users' code or files.
