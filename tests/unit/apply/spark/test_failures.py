@@ -167,6 +167,21 @@ TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
         Failed(f"{PYTHON}AttributeError: Can't get attribute 'work' on <module 'redolake.job.translation' from '/x.py'>"),
         ConfigurationError,
     ),
+    "workers whose package lacks a module": (
+        Failed(f"{PYTHON}AttributeError: module 'redolake.decode' has no attribute 'changes'"),
+        ConfigurationError,
+    ),
+    "workers whose package lacks a name": (
+        Failed(f"{PYTHON}ImportError: cannot import name 'changes' from 'redolake.decode' (/opt/redolake/__init__.py)"),
+        ConfigurationError,
+    ),
+    "workers with an older C library": (
+        Failed(
+            f"{TASK}{SPARK}: \nError from python worker:\n  ./bin/python: /lib64/libc.so.6: version `GLIBC_2.34' not found\n"
+            f"PYTHONPATH was:\n  /opt/spark/python\n{EOF}{STACK}"
+        ),
+        ConfigurationError,
+    ),
     "no memory to start Python": (
         Failed(f'{TASK}java.io.IOException: Cannot run program "python3": error=12, Cannot allocate memory{STACK}'),
         SparkExhausted,
