@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import replace
+from functools import partial
 
 import oracledb
 import pyarrow as pa
@@ -142,6 +143,21 @@ def test_an_scn_that_is_never_applied_ends_with_what_is_behind(oracle, monkeypat
             source.reach(10**9)
     assert "redo apply is not running: it is READ ONLY" in caught.value.what
     assert "V$DATAGUARD_STATS" in caught.value.cure
+
+
+def test_each_connection_waits_for_its_own_instance(oracle, monkeypatch):
+    """The instances of a standby may be some SCNs apart, and each connection may lead to another one."""
+    paused = pausing(monkeypatch)
+    applied = {None: iter([10, 20]), PDB: iter([15, 20])}
+    with opened(oracle) as source:
+        for container, scns in applied.items():
+            source.use_container(container)
+            row = partial(Applied, database_role="PHYSICAL STANDBY", open_mode="READ ONLY WITH APPLY")
+            monkeypatch.setattr(source._session, "query", lambda name, scns=scns, row=row: [row(next(scns))])
+        for container in (None, PDB, None, PDB):
+            source.use_container(container)
+            source.reach(20)
+    assert len(paused) == 2
 
 
 def test_every_read_as_of_an_scn_waits(oracle, monkeypatch):
@@ -319,6 +335,7 @@ def test_a_runway_before_the_first_snapshot_counts_the_primarys_open_transaction
         assert {log.sequence for log in held} <= {1, 2}
 
 
+Applied = namedtuple("Applied", "current_scn database_role open_mode")
 Row = namedtuple("Row", "inst_id dbid db_unique_name database_role open_mode resetlogs_scn", defaults=(1,))
 STANDBY = Row(1, 7, "STBY", "PHYSICAL STANDBY", "READ ONLY WITH APPLY", 1)
 PRIMARY = Row(1, 7, "PROD", "PRIMARY", "READ WRITE", 1)
