@@ -57,6 +57,7 @@ class Life:
     pipeline: Pipeline
     choose: random.Random
     writers: list[Any] = field(default_factory=list)
+    old: list[Any] = field(default_factory=list)  # since before the first snapshot, and committed at a switchover or the end
     keys: int = 0
     taken: list[str] = field(default_factory=list)
 
@@ -69,12 +70,27 @@ class Life:
             self.writers.append(self.shop.oracle.connect("SHOP", dsn=self.shop.writes_to))
         self.change()
 
+    def begin_old(self) -> None:
+        """Begin transactions whose redo is in older logs than those that a snapshot mines of itself."""
+        for _ in TABLES:
+            self.old.append(self.shop.oracle.connect("SHOP", dsn=self.shop.writes_to))
+            self.change_in(self.old[-1])
+        for _ in range(4):
+            self.shop.switch_logs()
+
+    def end_old(self) -> None:
+        while self.old:
+            with self.old.pop() as writer:
+                writer.commit()
+
     def change(self) -> None:
+        if self.writers:
+            self.change_in(self.choose.choice(self.writers))
+
+    def change_in(self, writer: Any) -> None:
         """Change a row that no other transaction has."""
-        if not self.writers:
-            return
         self.keys += 1
-        with self.choose.choice(self.writers).cursor() as cursor:
+        with writer.cursor() as cursor:
             for table in TABLES:
                 cursor.execute(f"INSERT INTO {table} VALUES ({self.keys}, {self.keys}, 'new')")
                 cursor.execute(f"UPDATE {table} SET a = 'changed' WHERE id = {self.keys}")
@@ -126,6 +142,7 @@ class Life:
 
     def switch_over(self) -> None:
         self.heal()
+        self.end_old()
         for writer in self.writers:
             with suppress(Exception):
                 writer.close()
@@ -152,6 +169,7 @@ def check_end(life: Life, lake: PlainLake) -> None:
     """Let everything arrive and end, and compare."""
     life.heal()
     life.faults.apply_in_real_time()
+    life.end_old()
     while life.writers:
         life.end()
     life.shop.switch_logs()
@@ -194,9 +212,7 @@ def test_a_life_on_a_standby_loses_nothing(
     with open_shop(tmp_path, unapplied_reads=reads) as opened:
         life = born(StandbyShop(opened.oracle, opened.folder), seed)
         monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
-        life.begin()
-        for _ in range(4):  # the redo of the open transaction is in older logs than those that each snapshot mines
-            life.shop.switch_logs()
+        life.begin_old()
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()
