@@ -204,6 +204,26 @@ def test_a_transaction_that_is_much_older_than_the_first_snapshot_is_whole(tmp_p
         assert counted.get("FREE", {}).keys() <= set(map(statement, ASKED))  # capture asks the standby alone
 
 
+def test_while_the_primary_is_away_a_table_without_contents_waits_and_the_others_are_captured(
+    tmp_path: Path, lake: PlainLake
+) -> None:
+    with open_shop(tmp_path) as opened:
+        shop = StandbyShop(opened.oracle, opened.folder)
+        life = born(shop, 0)
+        only_a = shop.pipeline(tables=["SHOP.A"])
+        steps.take_snapshot(only_a, source=shop.params, spark=NO_SPARK)
+        shop.run_sql("INSERT INTO a VALUES (1, 1, 'new')", "INSERT INTO b VALUES (1, 1, 'new')")
+        shop.switch_logs()
+        assert shop.params.primary is not None
+        nowhere = replace(shop.params.primary, dsn=shop.params.primary.dsn.replace("/FREE", "/NOWHERE"))
+        reported: list[str] = []
+        away = replace(shop.params, primary=nowhere)
+        steps.run_pipeline(life.pipeline, until_caught_up=True, source=away, spark=NO_SPARK, report=reported.append)
+        assert any("NOWHERE" in text for text in map(str, reported))
+        assert set(rows(lake, only_a, "a")) == {0, 1}
+        check_end(life, lake)
+
+
 @pytest.mark.parametrize("reads", ["refused", "older"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_life_on_a_standby_loses_nothing(
