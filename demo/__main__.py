@@ -82,8 +82,7 @@ def run(
         raise typer.Exit(scenario_exit_code(scenario, folder))
     code = STOPPED
     try:
-        if IN_WHEEL:  # in a checkout `make setup` has done it
-            provide(lambda line: console.print(line, highlight=False))
+        provide_for_spark()
         services = new_services(folder, own_database(os.environ) if oracle else None, source)
         with schema_of_its_own(services):
             code = run_processes(services, seconds, rate, keep)
@@ -94,9 +93,16 @@ def run(
     raise typer.Exit(code)
 
 
+def provide_for_spark() -> None:
+    """Provide Java and jars where the demo is installed: in a checkout `make setup` has done it."""
+    if IN_WHEEL:
+        provide(lambda line: console.print(line, highlight=False))
+
+
 def scenario_exit_code(name: str, folder: Path) -> int:
     """Run a scenario and return its exit code."""
     try:
+        provide_for_spark()
         return 0 if run_scenario(name, folder.resolve(), console) else DIFFERS
     except RedolakeError as error:
         console.print(f"The scenario stopped. {error}", style="red", markup=False, highlight=False)

@@ -59,12 +59,13 @@ class Third:
     def _has(self, number: int) -> bool:
         return self.part is None or number % PARTS == self.part - 1
 
-    def __str__(self) -> str:
+    def text(self, *, is_of_all_tests: bool) -> str:
+        """Return what a run of all tests makes, or one of tests that are named, of which none is left out."""
         if self.part is None:
             return "kills after each write, and all tests"
+        what = "a third of the real kills" + (" and of the dear tests" if is_of_all_tests else ", and all tests that are named")
         return (
-            f"a third of the real kills and of the dear tests: part {self.part} of {PARTS}, by the commit "
-            f"({VARIABLE}={self.part} repeats it, {VARIABLE}=all makes all)"
+            f"{what}: part {self.part} of {PARTS}, by the commit ({VARIABLE}={self.part} repeats it, {VARIABLE}=all makes all)"
         )
 
 
@@ -115,5 +116,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item, is_run in zip(items, run, strict=True) if is_run]
 
 
-def pytest_report_header() -> str:
-    return str(third_of_this_run())
+def pytest_report_header(config: pytest.Config) -> str:
+    return third_of_this_run().text(is_of_all_tests=is_of_all_tests(config))

@@ -265,7 +265,7 @@ def test_redo_starts_before_the_oldest_open_transaction(oracle, source):
         cursor.execute("UPDATE items SET name = 'open' WHERE id = 2")
         run(oracle, "UPDATE items SET name = 'b' WHERE id = 1")
 
-        handover = read_handover(source)
+        handover = read_handover(source, None)
 
         assert [t.start_scn for t in handover.open] == [handover.start_scn]
         assert handover.start_scn < handover.scn_before <= handover.snapshot_scn

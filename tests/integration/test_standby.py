@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import replace
+from functools import partial
 
 import oracledb
 import pyarrow as pa
@@ -35,7 +36,9 @@ from tests.fixtures.shop import Shop
 
 PDB = "FREEPDB1"
 T = TableId("SHOP", "T")
-ASKED = ("compare_bytes", "current_container", "instances", "active_transactions", "prepared_transactions")
+ASKED = (
+    "compare_bytes", "current_container", "instances", "visible_containers", "active_transactions", "prepared_transactions",
+)  # fmt: skip
 ASKS = "C##ASKS"
 
 
@@ -84,7 +87,7 @@ def test_the_primary_is_asked_for_nothing_but_what_the_standby_hides(oracle):
         cursor.execute("UPDATE t SET n = 2 WHERE id = 1")
         counted.clear()
         with opened(oracle) as source:
-            handover = read_handover(source)
+            handover = read_handover(source, PDB)
             found = rows(source, handover.snapshot_scn)
             begin = first_window_start(read_redo_facts(source), handover.start_scn)
     assert [t.start_scn for t in handover.open] == [handover.start_scn]
@@ -98,7 +101,7 @@ def test_the_primary_is_asked_for_nothing_but_what_the_standby_hides(oracle):
 
 def test_without_a_primary_a_standby_has_no_handover(oracle):
     with opened(oracle, primary=False) as source, pytest.raises(SourceRefused, match="open on the primary") as caught:
-        read_handover(source)
+        read_handover(source, PDB)
     assert "`primary` below `source`" in caught.value.cure
 
 
@@ -125,7 +128,7 @@ def test_an_scn_that_is_not_applied_is_waited_for(monkeypatch, reads):
         write(oracle, "UPDATE t SET n = 2")
         paused = pausing(monkeypatch, lambda: None, oracle.faults.start_apply)
         with opened(oracle) as source:
-            handover = read_handover(source)
+            handover = read_handover(source, PDB)
             assert rows(source, handover.snapshot_scn) == [(1, 2)]
     assert len(paused) == 2
 
@@ -134,10 +137,27 @@ def test_an_scn_that_is_never_applied_ends_with_what_is_behind(oracle, monkeypat
     oracle.faults.stop_apply()
     write(oracle, "UPDATE t SET n = 2")
     pausing(monkeypatch)
-    with opened(oracle, seconds=0.05) as source, pytest.raises(SourceBusy, match="has applied redo up to SCN") as caught:
-        read_handover(source)
+    with opened(oracle) as source:
+        monkeypatch.setattr(source, "_call_timeout_seconds", 0.05)  # of the wait, and not of this session's statements
+        with pytest.raises(SourceBusy, match="has applied redo up to SCN") as caught:
+            source.reach(10**9)
     assert "redo apply is not running: it is READ ONLY" in caught.value.what
     assert "V$DATAGUARD_STATS" in caught.value.cure
+
+
+def test_each_connection_waits_for_its_own_instance(oracle, monkeypatch):
+    """The instances of a standby may be some SCNs apart, and each connection may lead to another one."""
+    paused = pausing(monkeypatch)
+    applied = {None: iter([10, 20]), PDB: iter([15, 20])}
+    with opened(oracle) as source:
+        for container, scns in applied.items():
+            source.use_container(container)
+            row = partial(Applied, database_role="PHYSICAL STANDBY", open_mode="READ ONLY WITH APPLY")
+            monkeypatch.setattr(source._session, "query", lambda name, scns=scns, row=row: [row(next(scns))])
+        for container in (None, PDB, None, PDB):
+            source.use_container(container)
+            source.reach(20)
+    assert len(paused) == 2
 
 
 def test_every_read_as_of_an_scn_waits(oracle, monkeypatch):
@@ -173,7 +193,7 @@ def test_a_transaction_that_commits_while_the_standby_lags_is_not_before_the_sna
     oracle.faults.lag_apply(200)
     pausing(monkeypatch, writer.commit, oracle.faults.catch_up_apply)
     with opened(oracle) as source:
-        handover = read_handover(source)
+        handover = read_handover(source, PDB)
         assert rows(source, handover.snapshot_scn) == [(1, 1)]
     assert handover.start_scn == handover.open[0].start_scn
 
@@ -183,7 +203,7 @@ def test_the_first_window_begins_before_a_log_that_has_not_arrived(oracle):
     with oracle.connect("SHOP") as writer, writer.cursor() as cursor:
         cursor.execute("INSERT INTO t VALUES (3, 3)")
         with opened(oracle) as source:
-            handover, facts = read_handover(source), read_redo_facts(source)
+            handover, facts = read_handover(source, PDB), read_redo_facts(source)
         assert all(log.next_scn <= handover.start_scn for log in facts.archived)
         assert first_window_start(facts, handover.start_scn) == min(log.first_scn for log in facts.archived)
 
@@ -194,18 +214,18 @@ def test_after_a_switchover_the_same_connections_go_on(oracle):
     with oracle.connect("SHOP", dsn=oracle.standby_pdb_dsn) as writer, writer.cursor() as cursor:
         cursor.execute("UPDATE t SET n = 9")
         with opened(oracle) as source:
-            handover = read_handover(source)
+            handover = read_handover(source, PDB)
         assert len(handover.open) == 1
     assert counted["FREE"].keys() <= set(map(statement, ASKED[:3]))  # the new standby says that it is one
     oracle.faults.switch_over()
     with opened(oracle) as source:
-        assert read_handover(source).open == ()
+        assert read_handover(source, PDB).open == ()
 
 
 def test_after_a_failover_the_lost_primary_is_not_needed(oracle):
     oracle.faults.fail_over(moves=True)
     with opened(oracle) as source:
-        handover = read_handover(source)
+        handover = read_handover(source, PDB)
         assert rows(source, handover.snapshot_scn) == [(1, 1)]
 
 
@@ -215,7 +235,7 @@ def test_a_failover_while_the_standby_is_waited_for_gives_no_snapshot(oracle, mo
     write(oracle, "UPDATE t SET n = 2")
     pausing(monkeypatch, lambda: oracle.faults.fail_over(moves=True))
     with opened(oracle, seconds=5) as source, pytest.raises(SourceUnavailable):
-        read_handover(source)
+        read_handover(source, PDB)
 
 
 @pytest.mark.parametrize("kind", ["one PDB", "no containers"])
@@ -228,8 +248,35 @@ def test_so_does_a_pdb_without_its_root_and_a_database_without_containers(kind):
             cursor.execute("UPDATE t SET n = 2")
             own = replace(ours, primary=replace(ours, dsn=oracle.pdb_dsn))
             with open_source(own, retry=Retry(attempts=1)) as source:
-                handover = read_handover(source)
+                handover = read_handover(source, PDB if kind == "one PDB" else None)
         assert len(handover.open) == 1
+
+
+@pytest.mark.parametrize("leads_to", ["another PDB", "a root that shows no PDB"])
+def test_a_primary_that_hides_the_pdbs_transactions_gives_no_snapshot(oracle, leads_to):
+    """V$TRANSACTION has no row of such a PDB there, and raises no error."""
+    own, container = params(oracle), PDB
+    if leads_to == "another PDB":
+        user = oracle.capture_user
+        own, container = (
+            replace(own, primary=ConnectParams(user, oracle.passwords[user], oracle.pdb_dsn, pdb_only=True)),
+            "PDB2",
+        )
+    else:
+        write(oracle, "CREATE USER c##blind IDENTIFIED BY asks CONTAINER = ALL", user="SYS", mode=oracledb.AUTH_MODE_SYSDBA)
+        views = ("GV_$DATABASE", "GV_$TRANSACTION", "CDB_2PC_PENDING", "V_$PDBS")
+        grants = [f"GRANT SELECT ON SYS.{view} TO c##blind" for view in views]
+        write(oracle, "GRANT CREATE SESSION TO c##blind", *grants, user="SYS", mode=oracledb.AUTH_MODE_SYSDBA)
+        own = replace(own, primary=replace(own.primary, user="C##BLIND"))
+    with oracle.connect("SHOP") as writer, writer.cursor() as cursor:
+        cursor.execute("UPDATE t SET n = 2")
+        with open_source(own, retry=Retry(attempts=1)) as source:
+            with pytest.raises(SourceRefused, match=f"shows no transaction of {container}"):
+                read_handover(source, container)
+            with pytest.raises(SourceRefused, match=f"shows no transaction of {container}"):
+                read_snapshot_position(source, container)
+            (finding,) = [one for one in standby_findings(source, container) if one.subject == "primary"]
+            assert (finding.severity, f"shows no transaction of {container}" in finding.what) == ("error", True)
 
 
 def test_what_a_standby_cannot_write_is_refused_with_the_primary_as_its_place(oracle, tmp_path):
@@ -252,7 +299,7 @@ def test_a_dictionary_in_the_redo_is_refused_on_a_standby(oracle, tmp_path):
 
 
 def said(source):
-    return {(finding.subject, finding.severity): finding.what for finding in standby_findings(source)}
+    return {(finding.subject, finding.severity): finding.what for finding in standby_findings(source, PDB)}
 
 
 def test_doctor_says_which_facts_come_from_where(oracle):
@@ -283,11 +330,12 @@ def test_a_runway_before_the_first_snapshot_counts_the_primarys_open_transaction
         cursor.execute("INSERT INTO t VALUES (3, 3)")
         write(oracle, "ALTER SYSTEM ARCHIVE LOG CURRENT", "ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
         with opened(oracle) as source:
-            position, facts = read_snapshot_position(source)
+            position, facts = read_snapshot_position(source, PDB)
         held = [log for log in facts.archived if log.first_scn <= position.scn < log.next_scn]
         assert {log.sequence for log in held} <= {1, 2}
 
 
+Applied = namedtuple("Applied", "current_scn database_role open_mode")
 Row = namedtuple("Row", "inst_id dbid db_unique_name database_role open_mode resetlogs_scn", defaults=(1,))
 STANDBY = Row(1, 7, "STBY", "PHYSICAL STANDBY", "READ ONLY WITH APPLY", 1)
 PRIMARY = Row(1, 7, "PROD", "PRIMARY", "READ WRITE", 1)

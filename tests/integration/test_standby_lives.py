@@ -57,6 +57,7 @@ class Life:
     pipeline: Pipeline
     choose: random.Random
     writers: list[Any] = field(default_factory=list)
+    old: list[Any] = field(default_factory=list)  # since before the first snapshot, and committed at a switchover or the end
     keys: int = 0
     taken: list[str] = field(default_factory=list)
 
@@ -69,12 +70,27 @@ class Life:
             self.writers.append(self.shop.oracle.connect("SHOP", dsn=self.shop.writes_to))
         self.change()
 
+    def begin_old(self) -> None:
+        """Begin transactions whose redo is in older logs than those that a snapshot mines of itself."""
+        for _ in TABLES:
+            self.old.append(self.shop.oracle.connect("SHOP", dsn=self.shop.writes_to))
+            self.change_in(self.old[-1])
+        for _ in range(4):
+            self.shop.switch_logs()
+
+    def end_old(self) -> None:
+        while self.old:
+            with self.old.pop() as writer:
+                writer.commit()
+
     def change(self) -> None:
+        if self.writers:
+            self.change_in(self.choose.choice(self.writers))
+
+    def change_in(self, writer: Any) -> None:
         """Change a row that no other transaction has."""
-        if not self.writers:
-            return
         self.keys += 1
-        with self.choose.choice(self.writers).cursor() as cursor:
+        with writer.cursor() as cursor:
             for table in TABLES:
                 cursor.execute(f"INSERT INTO {table} VALUES ({self.keys}, {self.keys}, 'new')")
                 cursor.execute(f"UPDATE {table} SET a = 'changed' WHERE id = {self.keys}")
@@ -126,6 +142,7 @@ class Life:
 
     def switch_over(self) -> None:
         self.heal()
+        self.end_old()
         for writer in self.writers:
             with suppress(Exception):
                 writer.close()
@@ -152,6 +169,7 @@ def check_end(life: Life, lake: PlainLake) -> None:
     """Let everything arrive and end, and compare."""
     life.heal()
     life.faults.apply_in_real_time()
+    life.end_old()
     while life.writers:
         life.end()
     life.shop.switch_logs()
@@ -178,12 +196,32 @@ def test_a_transaction_that_is_much_older_than_the_first_snapshot_is_whole(tmp_p
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         by_name = {name: counted.get("FREE", {}).get(statement(name), 0) for name in ASKED}
         if keeps == "both":  # doctor's check, the handover, and nothing else, whatever the tables have
-            assert by_name == dict(zip(ASKED, (2, 2, 3, 2, 2), strict=True))
+            assert by_name == dict(zip(ASKED, (2, 2, 3, 2, 2, 2), strict=True))
         assert sum(by_name.values()) == sum(counted.get("FREE", {}).values())
         life.change()
         life.writers[0].commit()
         check_end(life, lake)
         assert counted.get("FREE", {}).keys() <= set(map(statement, ASKED))  # capture asks the standby alone
+
+
+def test_while_the_primary_is_away_a_table_without_contents_waits_and_the_others_are_captured(
+    tmp_path: Path, lake: PlainLake
+) -> None:
+    with open_shop(tmp_path) as opened:
+        shop = StandbyShop(opened.oracle, opened.folder)
+        life = born(shop, 0)
+        only_a = shop.pipeline(tables=["SHOP.A"])
+        steps.take_snapshot(only_a, source=shop.params, spark=NO_SPARK)
+        shop.run_sql("INSERT INTO a VALUES (1, 1, 'new')", "INSERT INTO b VALUES (1, 1, 'new')")
+        shop.switch_logs()
+        assert shop.params.primary is not None
+        nowhere = replace(shop.params.primary, dsn=shop.params.primary.dsn.replace("/FREE", "/NOWHERE"))
+        reported: list[str] = []
+        away = replace(shop.params, primary=nowhere)
+        steps.run_pipeline(life.pipeline, until_caught_up=True, source=away, spark=NO_SPARK, report=reported.append)
+        assert any("NOWHERE" in text for text in map(str, reported))
+        assert set(rows(lake, only_a, "a")) == {0, 1}
+        check_end(life, lake)
 
 
 @pytest.mark.parametrize("reads", ["refused", "older"])
@@ -194,9 +232,7 @@ def test_a_life_on_a_standby_loses_nothing(
     with open_shop(tmp_path, unapplied_reads=reads) as opened:
         life = born(StandbyShop(opened.oracle, opened.folder), seed)
         monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
-        life.begin()
-        for _ in range(4):  # the redo of the open transaction is in older logs than those that each snapshot mines
-            life.shop.switch_logs()
+        life.begin_old()
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()

@@ -71,7 +71,7 @@ class ReferenceCopy:
         self.landing.files.remove("")
 
     def begin(self) -> None:
-        handover = read_handover(self.source)
+        handover = read_handover(self.source, PDB)
         facts = read_redo_facts(self.source)
         current = next(i for i in facts.incarnations if i.status == "CURRENT")
         self.position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))

@@ -45,7 +45,7 @@ def test_a_commit_chooses_and_the_run_says_what(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setattr(thirds, "commit_of", lambda _, commit=commit: commit)
         thirds.third_of_this_run.cache_clear()
         assert thirds.third_of_this_run() == Third(part)
-        assert f"part {part} of 3" in thirds.pytest_report_header()
+        assert f"and of the dear tests: part {part} of 3" in thirds.pytest_report_header(run_of(["tests", "standin/tests"]))
     assert commit_of(tmp_path) == "", "a folder outside git"
 
 
@@ -113,10 +113,21 @@ def test_each_dear_test_exists_and_what_proves_the_same_is_run_always() -> None:
     ],
 )
 def test_who_names_tests_gets_all_of_them(words: list[str], keyword: str, all_of_them: bool) -> None:
-    config: Any = SimpleNamespace(
+    config = run_of(words, keyword)
+    assert thirds.is_of_all_tests(config) == all_of_them
+
+
+def test_the_first_lines_say_that_all_named_tests_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    assert thirds.pytest_report_header(run_of(["tests"])).startswith(
+        "a third of the real kills, and all tests that are named: part 2 of 3"
+    )
+
+
+def run_of(words: list[str], keyword: str = "") -> Any:
+    return SimpleNamespace(
         args=[str(ROOT / word) for word in words],
         option=SimpleNamespace(keyword=keyword),
         rootpath=ROOT,
         getini=lambda _: ["tests", "standin/tests"],
     )
-    assert thirds.is_of_all_tests(config) == all_of_them

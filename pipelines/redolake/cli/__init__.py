@@ -48,10 +48,13 @@ class LogLine(logging.Formatter):
 
 
 class LogHandler(logging.Handler):
-    """Prints a message above the bars of what is under way."""
+    """Prints a message above the bars of what is under way. One that cannot be printed stops no work."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        stderr.print(self.format(record), highlight=False, soft_wrap=True)
+        try:
+            stderr.print(self.format(record), highlight=False, soft_wrap=True)
+        except Exception:  # a library's message may have other arguments than it has places for
+            self.handleError(record)
 
 
 def print_version(wanted: bool) -> None:

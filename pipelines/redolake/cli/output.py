@@ -31,6 +31,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from redolake.errors import Finding, one_line, plain_lines, with_options
+from redolake.host.pauses import growing_pauses
 from redolake.host.progress import SILENT_SECONDS, Progress
 from redolake.values.amounts import duration
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
 LISTED_SUBJECTS = 8
+LONGEST_SILENCE_SECONDS = 600.0  # of a run that waits for days
 LAST_LINE = 40  # of 80 columns: the bar, the amounts and the times need the others
 NOT_DONE = "Nothing is done yet; --execute does it."
 
@@ -129,7 +131,7 @@ class Counted(MofNCompleteColumn):
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """Yield a function that prints lines of progress. On a terminal there is a bar below them for work that is counted, and a
-    line that says what is going on and for how long; elsewhere ten seconds without a line end in one that says the same."""
+    line that says what is going on and for how long; elsewhere a silence of ten seconds ends in one that says the same."""
     if not stderr.is_terminal:
         with broken_silence() as report:
             yield report
@@ -162,7 +164,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def broken_silence() -> Iterator[Callable[[str], None]]:
-    """Yield a function that prints lines of progress; after each ten seconds without one, say what is still going on."""
+    """Yield a function that prints lines of progress. After ten seconds without one, say what is still going on, and again
+    after pauses that grow: a log keeps all of it."""
     said, ended = Event(), Event()
     last, since = "beginning", time.monotonic()
 
@@ -174,8 +177,11 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
             said.set()
 
     def watch() -> None:
+        pauses = growing_pauses(LONGEST_SILENCE_SECONDS, SILENT_SECONDS)
         while not ended.is_set():
-            if not said.wait(SILENT_SECONDS):
+            if said.wait(next(pauses)):
+                pauses = growing_pauses(LONGEST_SILENCE_SECONDS, SILENT_SECONDS)
+            else:
                 print_progress(f"still: {begin_of(last)} ({duration(time.monotonic() - since)})")
             said.clear()
 

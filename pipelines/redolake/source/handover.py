@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from time import sleep
 from typing import Any
 
@@ -14,7 +15,7 @@ from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceR
 from redolake.source.dictionary import read_tables_around
 from redolake.source.facts import PRIMARY, ActiveTransaction, read_active_transactions, read_current_scn
 from redolake.source.oracle import Source
-from redolake.source.standby import check_partner
+from redolake.source.standby import check_partner, check_shows
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import NO_TIME_KNOWN
 from redolake.values.redo import LogFile, RedoFacts
@@ -46,9 +47,9 @@ class Handover:
         return min([self.scn_before, *(t.start_scn for t in self.open)])
 
 
-def read_handover(source: Source) -> Handover:
+def read_handover(source: Source, container: str | None) -> Handover:
     """Read an SCN, the open transactions, and the snapshot's SCN, in this order; on a standby from the primary that it names,
-    and then wait until the standby has applied the snapshot's SCN.
+    and then wait until the standby has applied the snapshot's SCN. `container` is that of the tables.
 
     Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
     Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
@@ -56,7 +57,7 @@ def read_handover(source: Source) -> Handover:
     source.use_container(None)
     here = source.query("database")[0]
     if source.names_primary:
-        found = read_from_primary(source, here)
+        found = read_from_primary(source, here, container)
         if found is not None:
             return found
     require_primary(here.database_role)
@@ -65,7 +66,7 @@ def read_handover(source: Source) -> Handover:
     return Handover(scn_before, listed, read_current_scn(source))
 
 
-def read_from_primary(source: Source, here: Any) -> Handover | None:
+def read_from_primary(source: Source, here: Any, container: str | None) -> Handover | None:
     """Return the handover of a standby; None where a change of roles has made it the primary, which shows its transactions."""
     is_primary = here.database_role == PRIMARY
     try:
@@ -75,6 +76,7 @@ def read_from_primary(source: Source, here: Any) -> Handover | None:
             check_partner(here, before)
             if is_primary:
                 return None
+            check_shows(primary, container)
             listed = read_listed(primary)
             after = primary.query("instances")
             check_partner(here, after)
@@ -188,7 +190,9 @@ def read_handover_and_tables(
     """
     deadline = time.monotonic() + SETTLE_DEADLINE_SECONDS
     while True:
-        handover, found, ddl_at = read_tables_around(source, tables, read_handover, container, renamed)
+        handover, found, ddl_at = read_tables_around(
+            source, tables, partial(read_handover, container=container), container, renamed
+        )
         missing_seconds = 0.0 if ddl_at is None else seconds_to_settle(source, handover.snapshot_scn, ddl_at, container)
         if missing_seconds <= 0:
             return handover, found(handover.snapshot_scn)

@@ -65,7 +65,7 @@ class Source:
         self._sessions: dict[str | None, OracleSession] = {}
         self._container: str | None = None
         self._is_pinned = False
-        self._reached = 0  # queries see this SCN
+        self._reached: dict[str | None, int] = {}  # by container: queries there see this SCN
 
     def __enter__(self) -> Source:
         return self
@@ -148,15 +148,16 @@ class Source:
 
     def reach(self, scn: int) -> None:
         """Wait until queries see an SCN: before it is applied, a standby refuses it, or shows older rows. Every read AS OF an
-        SCN calls this. Raises SourceBusy after `call_timeout_seconds`."""
-        if scn <= self._reached:
+        SCN calls this. Each connection may lead to another instance, with an SCN of its own. Raises SourceBusy after
+        `call_timeout_seconds`."""
+        if scn <= self._reached.get(self._container, 0):
             return
         begun, said = time.monotonic(), 0.0
         while True:
             row = self._session.query("applied")[0]
             current, passed = int(row.current_scn or 0), time.monotonic() - begun
             if current >= scn or row.database_role == "PRIMARY":  # the primary refuses an SCN that it has not assigned
-                self._reached = current
+                self._reached[self._container] = current
                 return
             where = f"the standby has applied redo up to SCN {current}, and SCN {scn} is to be read"
             stopped = "" if row.open_mode == APPLIES else f"; redo apply is not running: it is {row.open_mode}"

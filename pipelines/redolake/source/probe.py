@@ -99,7 +99,7 @@ def probe(
     if database is not None and (container in open_names if is_cdb else container is None):
         result = probe_tables(attempt, source, result, tuple(tables), report, renamed)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
-    of_standby = () if redo is None else tuple(standby_findings(source))
+    of_standby = () if redo is None else tuple(standby_findings(source, container))
     return replace(result, refused=(*attempt.refused, *of_standby), newest_logs=newest_logs)
 
 

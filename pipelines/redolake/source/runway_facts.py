@@ -11,6 +11,7 @@ from redolake.errors import Finding, SourceRefused
 from redolake.source.facts import read_active_transactions, read_current_scn, read_parameters, read_redo_facts
 from redolake.source.handover import first_window_start
 from redolake.source.oracle import Source
+from redolake.source.standby import check_shows
 from redolake.values.redo import Position, RedoFacts
 
 
@@ -57,12 +58,14 @@ def _recovery_area(row: Any) -> RecoveryArea:
     return RecoveryArea(row.name, int(row.space_limit), int(row.space_used or 0), int(row.space_reclaimable or 0))
 
 
-def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
+def read_snapshot_position(source: Source, container: str | None) -> tuple[Position, RedoFacts]:
     """Return the position at which redo must begin for a snapshot taken now, before every open transaction. A standby's are
     those of the primary that it names."""
     source.use_container(None)
     scn, facts = read_current_scn(source), read_redo_facts(source)
     with source.primary() if facts.is_standby and source.names_primary else nullcontext(source) as asked:
+        if asked is not source:
+            check_shows(asked, container)
         listed, _ = read_active_transactions(asked)
     oldest = min([scn, *(t.start_scn for t in listed)])
     current = facts.current_incarnation.resetlogs_id

@@ -111,11 +111,12 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
 
 
 OF_PRIMARY: Mapping[str, tuple[Grant, ...]] = {
-    "The open transactions and current SCNs, and nothing else: everything else is read on the standby.": (
+    "The open transactions, of which containers, and current SCNs: everything else is read on the standby.": (
         Grant("GV_$DATABASE"),
         Grant("GV_$TRANSACTION"),
         Grant("CDB_2PC_PENDING"),
-        Grant("V_$PDBS", only=(PDB_ONLY,)),
+        Grant("V_$PDBS", only=(CDB, PDB_ONLY)),
+        Grant("V_$PDBS", only=(RDS,), optional="needed in a tenant database, where RDS has containers"),
     ),
 }
 

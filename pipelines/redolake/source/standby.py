@@ -50,7 +50,18 @@ def check_partner(here: Any, instances: Sequence[Any]) -> None:
         )
 
 
-def standby_findings(source: Source) -> Iterator[Finding]:
+def check_shows(primary: Source, container: str | None) -> None:
+    """Raise SourceRefused where the primary's V$TRANSACTION has no row of the container, and no error, as in another PDB."""
+    if container is None or container in (names := [row.name for row in primary.query("visible_containers")]):
+        return
+    raise SourceRefused(
+        f"`primary` shows no transaction of {container}, only of {', '.join(sorted(names)) or 'the root'}",
+        cure="correct the service of its connection; where that leads to the root, run there ALTER USER <its user> SET "
+        "CONTAINER_DATA = ALL CONTAINER = CURRENT",
+    )
+
+
+def standby_findings(source: Source, container: str | None) -> Iterator[Finding]:
     """Yield what doctor says of a standby, of its primary, and of the pair after a change of roles."""
     source.use_container(None)
     here = source.query("database")[0]
@@ -71,6 +82,7 @@ def standby_findings(source: Source) -> Iterator[Finding]:
             instances = primary.query("instances")
             check_partner(here, instances)
             if not is_primary:
+                check_shows(primary, container)
                 read_active_transactions(primary)
                 primary.query("prepared_transactions")
     except RedolakeError as error:

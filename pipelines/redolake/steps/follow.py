@@ -99,8 +99,7 @@ class Follower:
         if not is_free or (self._has_contents and not self._may_go_on(run)):
             return
         self._paused.clear()
-        first_contents(run, self.beside, self._paused)
-        self._has_contents = True
+        self._has_contents = first_contents(run, self.beside, self._paused)
 
     def _may_go_on(self, run: Run) -> bool:
         """Return whether a table whose snapshot was paused may be read now."""

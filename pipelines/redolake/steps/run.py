@@ -19,6 +19,8 @@ from redolake.errors import (
     RedolakeError,
     SnapshotPaused,
     SnapshotTooEarly,
+    SourceBusy,
+    SourceUnavailable,
     SparkExhausted,
     SparkLost,
     TableHeld,
@@ -186,18 +188,25 @@ def run_pipeline(
         return RunOutcome(windows, batches, found.outcome, found.reason, status_of(run).tables)
 
 
-def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None = None) -> None:
+def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None = None) -> bool:
     """Snapshot tables without contents: beside the stream if some are read in chunks. A table that was added later has to wait
-    until its redo is landed, and without a connection until one is named. `paused` gets the errors of tables that may not be
-    read now."""
+    until its redo is landed, without a connection until one is named, and until Oracle answers: the primary of a standby may be
+    away while the others are captured. `paused` gets the errors of tables that may not be read now. Return whether a batch has
+    to be applied before another try may do more."""
     if (waiting := waiting_for_connection(run)) is not None:
         run.report(waiting)
-        return
+        return True
+    captures = run.ledger.position() is not None
     try:
         begun = run.retry(begin_snapshot)
     except SnapshotTooEarly as error:
         run.report(str(error))
-        return
+        return True
+    except (SourceUnavailable, SourceBusy) as error:
+        if not captures:
+            raise
+        run.report(str(error))
+        return False
 
     def finish(own: Run) -> None:
         try:
@@ -211,6 +220,7 @@ def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None
         beside.start(partial(in_fork, run, finish))
     else:
         finish(run)
+    return True
 
 
 def waiting_for_connection(run: Run) -> str | None:

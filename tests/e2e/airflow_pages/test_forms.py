@@ -276,7 +276,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", "no table is chosen to quarantine retry\n  do this: choose it in the field Tables",
     ),
     "nothing to retry": (
-        MATCHED, "mend", {"mend": "=quarantine retry: ", "tables": "SHOP.STOCK"}, {"mend": "quarantine retry"},
+        NAMED, "mend", {"mend": "=quarantine retry: ", "tables": "=SHOP.STOCK"}, {"mend": "quarantine retry"},
         "failed", "no key of the table is in quarantine",
     ),
     "a field of another operation": (

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from redolake import __version__
 from redolake.apply.verify.comparison import Difference
-from redolake.cli import app, output
+from redolake.cli import LogHandler, app, output
 from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
@@ -297,6 +297,18 @@ def test_verbose_logs_what_the_stages_do(settings: Path, options: list[str], lev
     run(*options, "validate", "--config", str(settings))
 
     assert logging.getLevelName(logging.getLogger("redolake").level) == level
+
+
+def test_a_message_that_a_library_cannot_make_stops_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.LogRecord("a library", logging.WARNING, "a_file.py", 1, "%d of %d retries", ("one",), None)
+
+    LogHandler().handle(record)
+    LogHandler().handle(logging.LogRecord("redolake", logging.WARNING, "a_file.py", 1, "it goes on", (), None))
+
+    shown = capsys.readouterr()
+    assert "%d of %d retries" in shown.err
+    assert shown.err.splitlines()[-1] == "it goes on"
+    assert shown.out == ""
 
 
 EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)

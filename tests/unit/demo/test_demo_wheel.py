@@ -10,6 +10,12 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from demo import __main__ as command
+from demo.scenarios import SCENARIOS
+
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "demo"
 PROJECT = tomllib.loads((DEMO / "pyproject.toml").read_text())["project"]
@@ -36,6 +42,22 @@ def test_it_is_a_command_of_redolake_and_brings_the_dag_files(tmp_path: Path) ->
     assert run("-c", OWN).startswith(f"{alone}/redolake_demo redolake demo --keep ")
     for file in ("dags/redolake_dags.py", "plugins/redolake_plugin.py"):
         assert (alone / "redolake_demo" / file).read_bytes() == (ROOT / file).read_bytes()
+
+
+@pytest.mark.parametrize("in_wheel", [True, False])
+@pytest.mark.parametrize("arguments", [[], ["--scenario", next(iter(SCENARIOS))]])
+def test_where_it_is_installed_it_provides_what_spark_needs_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_wheel: bool, arguments: list[str]
+) -> None:
+    done = list[str]()
+    monkeypatch.setattr(command, "IN_WHEEL", in_wheel)
+    monkeypatch.setattr(command, "provide", lambda _: done.append("provided"))
+    for name in ("run_scenario", "run_processes"):
+        monkeypatch.setattr(command, name, lambda *_: done.append("run"))
+
+    CliRunner().invoke(command.app, [*arguments, "--folder", str(tmp_path)])
+
+    assert done == [*(["provided"] if in_wheel else []), "run"]
 
 
 def test_no_module_of_it_knows_its_own_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -66,3 +67,24 @@ def test_ten_seconds_of_silence_end_in_a_line_that_says_what_is_going_on(monkeyp
     with output.progress() as report:
         report("merged")
     assert capsys.readouterr().err.splitlines()[-1] == "merged"
+
+
+def test_a_log_of_a_long_wait_gets_fewer_lines_the_longer_it_lasts_and_soon_one_again_after_news(monkeypatch, capsys):
+    """`redolake run --follow` writes for days into a log."""
+    waited, news = [], iter([False] * 9 + [True, False, False])
+
+    class Event(threading.Event):
+        def wait(self, seconds=None):
+            waited.append(seconds)
+            is_news = next(news, None)
+            return super().wait() if is_news is None else is_news
+
+    monkeypatch.setattr(output, "Event", Event)
+    with output.broken_silence():
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while len(waited) < 13:
+            assert time.monotonic() < deadline, waited
+            time.sleep(0.001)
+
+    assert waited == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 10, 20, 40]
+    assert capsys.readouterr().err.count("still: beginning (") == 11

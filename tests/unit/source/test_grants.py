@@ -34,4 +34,5 @@ def test_the_user_of_the_primary_may_read_open_transactions_and_scns_alone() -> 
         "GRANT SELECT ON SYS.GV_$DATABASE TO c##redolake CONTAINER = ALL;",
         "GRANT SELECT ON SYS.GV_$TRANSACTION TO c##redolake CONTAINER = ALL;",
         "GRANT SELECT ON SYS.CDB_2PC_PENDING TO c##redolake CONTAINER = ALL;",
+        "GRANT SELECT ON SYS.V_$PDBS TO c##redolake CONTAINER = ALL;",
     ]

@@ -81,14 +81,14 @@ def pair(*standby):
 
 def test_the_lowest_scn_of_the_primarys_instances_begins_and_the_highest_is_the_snapshots():
     source = pair(STANDBY, STANDBY)
-    assert read_handover(source) == Handover(Scn(190), (), Scn(210))
+    assert read_handover(source, None) == Handover(Scn(190), (), Scn(210))
     assert source.reached == [210]
 
 
 @pytest.mark.parametrize("now", [STANDBY._replace(database_role="PRIMARY"), STANDBY._replace(resetlogs_scn=160)])
 def test_a_change_of_roles_while_the_standby_catches_up_gives_no_snapshot(now):
     with pytest.raises(SnapshotTooEarly, match="of another branch"):
-        read_handover(pair(STANDBY, now))
+        read_handover(pair(STANDBY, now), None)
 
 
 DDL_AT = datetime(2026, 1, 1, 12, 0, 0)

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.context import Run, read_spec
-from redolake.errors import ConfigurationError, RedolakeError
+from redolake.errors import ConfigurationError, RedolakeError, Terminal
 from redolake.land import layout
 from redolake.reconcile.batches import load_name
 from redolake.reconcile.newest_batches import batch_name
@@ -161,6 +162,32 @@ def rebuild(landing: Landing) -> list[BatchSpec]:
             "redolake.job.as_of.bring_on",
             lambda: steps.rebuild_history(landing.pipeline, str(ORDERS), "250", execute=True, spark="no Spark"),
         )
+
+
+def test_who_decided_on_a_rebuilt_history_is_known_before_it_joins_and_one_that_is_refused_is_no_decision(
+    landing: Landing,
+) -> None:
+    def decided() -> list[tuple[str, Any]]:
+        with Run(landing.pipeline) as context:
+            return [(made.who, dict(made.body)) for made in context.ledger.decisions("rebuilt history")]
+
+    def rebuild(**found: Any) -> None:
+        with ExitStack() as patched:
+            for name, answer in {"goes_back_to": mock.Mock(return_value=None), **found}.items():
+                patched.enter_context(mock.patch(f"redolake.job.history_rebuild.{name}", answer))
+            for name in ("make_copy", "bring_on"):
+                patched.enter_context(mock.patch(f"redolake.job.as_of.{name}"))
+            steps.rebuild_history(
+                landing.pipeline, str(ORDERS), "250", execute=True, spark="no Spark", by="ann", reason="asked for"
+            )
+
+    with pytest.raises(Terminal, match="says the same as the table"):
+        rebuild(goes_back_to=mock.Mock(return_value=100), says_the_same=mock.Mock(return_value=True))
+    assert decided() == []
+
+    with pytest.raises(OSError, match="killed"):
+        rebuild(join_history=mock.Mock(side_effect=OSError("killed")))
+    assert decided() == [("ann", {"table": str(ORDERS), "from_scn": 199, "to_scn": 499, "reason": "asked for"})]
 
 
 AIMS: dict[str, Callable[[Landing], BatchSpec | list[BatchSpec]]] = {

@@ -146,8 +146,6 @@ def rebuild_history(context: Run, table_name: str, start: str, *, from_logs: Log
     found = replace(found, mined=() if logs is None else logs.lines)
     if not context.execute:
         return found
-    what = {"table": str(table), "from_scn": at, "to_scn": end, "reason": context.reason}
-    context.ledger.record_decision("rebuilt history", what, context.decided_by)
     return run_rebuild(Rebuild(context, table, base, there, at), name, found, logs)
 
 
@@ -195,6 +193,8 @@ def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLo
             (now_there,) = with_contents(run, [table])
             work.bring_to(int(now_there.position.scn))
             assert work.last is not None
+            what = {"table": str(table), "from_scn": found.from_scn, "to_scn": work.at, "reason": run.reason}
+            run.ledger.record_decision("rebuilt history", what, run.decided_by)
             epochs, changes = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
     finally:
         remove_read(run.pipeline, place, name)

@@ -265,7 +265,7 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
             cure=f"run `redolake recover -p {context.name} snapshot --execute --yes --reason TEXT`",
         )
     if kind == "snapshot":
-        handover = read_handover(oracle)
+        handover = read_handover(oracle, context.pipeline.source.container)
         end = first_position(context.pipeline, found.facts, handover)
         opened = None if found.error is None else found.error["where"].get("opened_scn")
         if isinstance(opened, int) and end.scn < opened <= handover.start_scn:

@@ -85,7 +85,7 @@ def measure_runway(context: Run) -> RunwayReport:
         measured_at = now().replace(tzinfo=None)
         retention = read_retention(oracle)
         if position is None:
-            needed, facts = read_snapshot_position(oracle)
+            needed, facts = read_snapshot_position(oracle, pipeline.source.container)
         else:
             needed, facts = position, read_redo_facts(oracle)
         dictionary, refused = needed_dictionary(pipeline, oracle, position)
