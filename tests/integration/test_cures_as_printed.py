@@ -129,7 +129,8 @@ def test_each_cure_of_a_pipeline_cures_as_it_is_printed(terminal: Terminal) -> N
     terminal.catch_up()
     terminal.lose_row()
     (repair,) = commands_in(terminal.health())
-    assert terminal.run(repair)[0] == DONE, "the plain lake names no keys, so nothing is read"
+    assert terminal.run(repair)[0] == DONE, repair
+    assert terminal.is_equal()
 
 
 def lose_redo(terminal: Terminal, number: int) -> None:

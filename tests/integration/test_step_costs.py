@@ -26,7 +26,7 @@ from tests.support.costs import COUNTED, counted
 
 RUNS = 10
 EXPECTED = {  # with the query by which each connection learns that what it reads AS OF an SCN is there
-    "snapshot": (1, 2, 2, 155, 4),
+    "snapshot": (1, 2, 2, 154, 4),
     "runs": (10, 20, 60, 1000, 20),
     "verify": (1, 1, 5, 99, 4),
     "prune": (1, 1, 0, 0, 0),

@@ -374,15 +374,14 @@ class PlainLake:
         return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=number)
 
     def compare(self, _: Any, tasks: Sequence[CompareTask], _lake: Any = None) -> tuple[Comparison, ...]:
-        return tuple(
-            compare_keyed(
-                task,
-                source_rows(task.files, task.version, task.rules),
-                list(self.tables[task.target].rows.values()),
-                ids_of(task.version),
-            )
-            for task in tasks
-        )
+        return tuple(map(self.compare_one, tasks))
+
+    def compare_one(self, task: CompareTask) -> Comparison:
+        ours, theirs = source_rows(task.files, task.version, task.rules), list(self.tables[task.target].rows.values())
+        mine, its = ({key_of(row, task.version): row for row in rows} for rows in (ours, theirs))
+        differing = [key for key in mine.keys() | its.keys() if mine.get(key) != its.get(key)]
+        found = name_keys(None, task, [tuple(map(str, key)) for key in sorted(differing, key=str)])
+        return replace(compare_keyed(task, ours, theirs, ids_of(task.version)), found=found)
 
     # --- Commits beside the stream, which leave the position as it is
 

@@ -290,6 +290,9 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
 
 # By the reason why no test runs it.
 NOT_RUN: dict[str, tuple[str, ...]] = {
+    "it needs a history and Spark: tests/integration/spark/test_history.py rebuilds one": (
+        "steps/checks/old_timestamps.py::old_files history rebuild --execute --reason --yes",
+    ),
     "it starts a server and waits: tests/fixtures/spark.py starts the same one": (
         "cli/spark.py::pack",
         "steps/checks/logging_findings.py::of_session",
