@@ -36,9 +36,11 @@ QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 HERE = Path(__file__).resolve().parent
 IN_WHEEL = (HERE / "dags").exists()  # the demo's own wheel has the DAG and plugin files; a checkout has them beside the demo
 FILES = HERE if IN_WHEEL else HERE.parent
-COMMANDS = {"keep": "redolake demo --keep", "sql": "redolake demo sql", "stop": "redolake demo stop"}
-if not IN_WHEEL:
-    COMMANDS = {"keep": "make demo KEEP=1", "sql": "make sql", "stop": "make stop"}
+COMMANDS = (
+    {"keep": "redolake demo --keep", "sql": "redolake demo sql", "stop": "redolake demo stop"}
+    if IN_WHEEL
+    else {"keep": "make demo KEEP=1", "sql": "make sql", "stop": "make stop"}
+)
 
 PIPELINE_FILE = """\
 # Written by the demo.

@@ -15,7 +15,7 @@ from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body, parts_of
 from redolake.records.shown_facts import DropsFact, ProofFact, QuarantineFact, SnapshotFact
-from redolake.values.amounts import duration, size
+from redolake.values.amounts import duration, percent, size
 from redolake.values.table import TableId
 from redolake.values.terms import RowCounts
 
@@ -336,7 +336,7 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
     rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
     left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-    share = "" if found.share is None else f" ({found.share:.0%})".replace("%", " %")
+    share = "" if found.share is None else f" ({percent(found.share)})"
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
         of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"

@@ -18,6 +18,11 @@ def duration(seconds: float | None) -> str:
     return f"{sign}{seconds:.1f} s" if seconds < 10 else f"{sign}{round(seconds)} s"
 
 
+def percent(share: float) -> str:
+    """Return a share of 0 to 1 as `24 %`."""
+    return f"{share:.0%}".replace("%", " %")
+
+
 def size(number: float | None) -> str:
     """Return bytes as `512 B`, `3.4 MB`, `1.2 GB`; units are powers of 1000."""
     if number is None:

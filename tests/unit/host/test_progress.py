@@ -10,6 +10,7 @@ import pytest
 from redolake.cli import output
 from redolake.host import progress
 from redolake.host.progress import Progress, count_rows
+from tests.support.waiting import wait_until
 
 DEADLINE_SECONDS = 20
 
@@ -81,10 +82,7 @@ def test_a_log_of_a_long_wait_gets_fewer_lines_the_longer_it_lasts_and_soon_one_
 
     monkeypatch.setattr(output, "Event", Event)
     with output.broken_silence():
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while len(waited) < 13:
-            assert time.monotonic() < deadline, waited
-            time.sleep(0.001)
+        wait_until(lambda: len(waited) >= 13, DEADLINE_SECONDS, 0.001, "thirteen waits")
 
     assert waited == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 10, 20, 40]
     assert capsys.readouterr().err.count("still: beginning (") == 11
