@@ -27,7 +27,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as F
 
 from redolake import steps
-from redolake.apply.mapping import hash_udf, is_true
+from redolake.apply.mapping import hash_udf, is_true, shape
 from redolake.cockpit import read_overview
 from redolake.config.expressions import uses
 from redolake.context import Run, open_pipeline_source
@@ -38,7 +38,9 @@ from redolake.source import read_tables
 from redolake.steps.shared.status import TableStatus
 from redolake.steps.shown.stats import PipelineStats
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import TableId
+from redolake.values.mapping import Computed, SecretName, TableMapping, source_value
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
@@ -614,7 +616,7 @@ def test_no_file_plan_error_or_line_has_the_key_of_masks_or_the_clear_text_of_a_
     again = steps.verify_tables(good, source=source.params, spark=spark, report=said.append)
     kept = [file for folder in ("landing", "lake") for file in (source.folder / folder).rglob("*") if file.is_file()]
     without_rows = [file for file in kept if file.suffix != ".parquet" or "lake" in file.relative_to(source.folder).parts]
-    plan = spark.createDataFrame([("x",)], "s string").select(hash_udf(KEY.encode())(F.col("s")))
+    plan = spark.createDataFrame([("x",)], "s string").select(hash_udf(KEY.encode())(F.col("s").cast("binary")))
     lines = " ".join(map(str, (*said, held.value, status, found, mended, again, steps.read_status(good), caplog.text)))
 
     assert "in the row with SSN ***" in str(held.value)
@@ -629,6 +631,24 @@ def test_no_file_plan_error_or_line_has_the_key_of_masks_or_the_clear_text_of_a_
     assert [file for file in kept if KEY.encode() in file.read_bytes()] == []
     assert [file for file in without_rows if b"clear-" in bytes_of(file)] == [], "the ledger and the proofs too"
     assert KEY not in plan._jdf.queryExecution().toString()
+
+
+def test_the_hash_of_bytes_that_are_no_characters_keeps_two_keys_apart(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`binary` keeps each value of a text, and `hash` is what a key may have: together they made one key of two."""
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", KEY)
+    version = TableVersion(
+        TableId("SHOP", "T"), Scn(1), 1, 1, (Column(1, "CODE", OracleType("VARCHAR2", length=9), 1, False),), (1,), 2,
+        mapping=TableMapping(
+            computed=(Computed(1, "CODE", "string", "mask", (1,), mask="hash"),),
+            secret=SecretName(variable="REDOLAKE_MASK_KEY"),
+        ),
+    )  # fmt: skip
+    values = [b"\xff", b"\xfe", b"\xef\xbf\xbd", b"plain", "\u00e9\u4e2d".encode(), b"a\x00b", None]
+    rows = spark.createDataFrame([(value,) for value in values], "b binary").withColumnRenamed("b", source_value(1))
+
+    hashes = [row[0] for row in rows.select(shape(version).values[1]).collect()]
+
+    assert hashes == [None if value is None else hmac.new(KEY.encode(), value, hashlib.sha256).hexdigest() for value in values]
 
 
 def bytes_of(file: Path) -> bytes:

@@ -47,8 +47,7 @@ Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
 OF_RUN = frozenset({"source", "spark", "report", "opens", "execute", "by", "reason"})
 KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that are idle for minutes
-# Set in a thread that works beside the rounds of its process: its leases are its own, and once it is asked to stop it waits
-# for none.
+# Set in a thread that works beside the rounds of its process: once it is asked to stop it waits for no lease.
 BESIDE: ContextVar[threading.Event | None] = ContextVar("beside", default=None)
 
 log = logging.getLogger(__name__)
@@ -260,8 +259,8 @@ def now() -> datetime:
 
 
 def owner() -> str:
-    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process. Work beside the rounds of a
-    run is another owner, or it would take the lease of the run's own batch."""
+    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process; in each but its main thread
+    that thread of it. Work beside other work of a process would take its lease, and end it, if both were one owner."""
     dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
     return of_thread(f"airflow:{dag}") if dag else process()
 
@@ -271,7 +270,8 @@ def process() -> str:
 
 
 def of_thread(holder: str) -> str:
-    return holder if BESIDE.get() is None else f"beside {holder}"
+    is_main = threading.current_thread() is threading.main_thread()
+    return holder if is_main else f"thread {threading.get_native_id()} of {holder}"
 
 
 def birth_of(pid: int) -> str:
@@ -285,10 +285,10 @@ def birth_of(pid: int) -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
+    """Return whether a lease's owner is a process of this machine, or a thread of one, that has ended, most likely killed."""
     kind, _, rest = holder.partition(":")
     host, _, number = rest.rpartition(":")
-    if kind not in ("process", "beside process") or host != socket.gethostname():
+    if not kind.endswith("process") or host != socket.gethostname():
         return False
     pid, _, birth = number.partition("/")
     if birth.partition("/")[0] != birth_of(os.getpid())[1:].partition("/")[0]:
@@ -300,7 +300,10 @@ def is_gone(holder: str) -> bool:
     except PermissionError:
         pass
     now_with_it = birth_of(int(pid))
-    return bool(now_with_it) and f"/{birth}" != now_with_it  # another process has the number by now
+    if now_with_it and f"/{birth}" != now_with_it:
+        return True  # another process has the number by now
+    thread = kind.partition(" ")[2].partition(" ")[0]
+    return bool(now_with_it and thread) and not Path(f"/proc/{pid}/task/{thread}").exists()
 
 
 def may_end(holder: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -143,15 +145,23 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     assert json.loads(output)["landed_to_scn"] is None
 
 
-def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settings: Path, tmp_path: Path) -> None:
+def add_pipeline(settings: Path, name: str, wrong_setting: str = "") -> Path:
+    """Add a copy of the pipeline shop, and return its folder."""
+    folder = settings.parent / name
     shop = settings.read_text().partition("  shop:\n")[2]
-    settings.write_text(settings.read_text() + f"  crm:\n{shop.replace(str(tmp_path), f'{tmp_path}/crm')}")
+    settings.write_text(f"{settings.read_text()}  {name}:\n{shop.replace(str(settings.parent), str(folder))}{wrong_setting}")
+    return folder
+
+
+NO_DATABASE = "no SQLite file, and longer than its head of a hundred bytes " * 3
+
+
+def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settings: Path, tmp_path: Path) -> None:
+    add_pipeline(settings, "crm")
     code, output = run("status", "--config", str(settings))
     in_json = json.loads(run("status", "--config", str(settings), "--output", "json")[1])
     (tmp_path / "crm" / "landing").mkdir(parents=True)
-    (tmp_path / "crm" / "landing" / "redolake-ledger.db").write_text(
-        "no SQLite file, and longer than its head of a hundred bytes " * 3
-    )
+    (tmp_path / "crm" / "landing" / "redolake-ledger.db").write_text(NO_DATABASE)
     failed, partly = run("status", "--config", str(settings))
 
     assert code == 0
@@ -170,6 +180,38 @@ def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settin
         True,
         False,
     )
+
+
+@pytest.mark.parametrize("what", ["settings", "ledger", "cell"])
+def test_a_pipeline_that_cannot_be_read_costs_no_other_its_metrics_nor_its_status(settings: Path, what: str) -> None:
+    crm = add_pipeline(settings, "crm", "    windw: {}\n" if what == "settings" else "")
+    (crm / "landing").mkdir(parents=True)
+    ledger = crm / "landing" / "redolake-ledger.db"
+    if what == "ledger":
+        ledger.write_text(NO_DATABASE)
+    elif what == "cell":
+        run("run", "-p", "crm", "-c", str(settings))  # makes the ledger, and finds no Oracle
+        with closing(sqlite3.connect(ledger)) as database, database:
+            database.execute("INSERT INTO redolake_facts VALUES ('crm', 'runway', '', '{\"x\": 1}', '2026-01-01')")
+    result = CliRunner().invoke(app, ["metrics", "-c", str(settings)])
+    status, shown = run("status", "-c", str(settings))
+
+    assert 'redolake_unreadable{pipeline="crm"} 1\nredolake_unreadable{pipeline="shop"} 0\n' in result.stdout
+    assert 'redolake_health{pipeline="shop",state="not started"} 1\n' in result.stdout
+    assert 'pipeline="crm"' not in result.stdout.replace('redolake_unreadable{pipeline="crm"} 1', "")
+    assert "crm: " in result.stderr
+    assert all(line.startswith(("#", "redolake_")) for line in result.stdout.splitlines()), "nothing but metrics"
+    assert result.exit_code == status != 0
+    assert ("shop: not started" in shown, "crm: " in shown) == (True, True)
+
+
+def test_metrics_of_pipelines_that_all_cannot_be_read_are_an_error(settings: Path) -> None:
+    """So that the exporter answers 503, and Prometheus shows it as down."""
+    (settings.parent / "landing").mkdir()
+    (settings.parent / "landing" / "redolake-ledger.db").write_text(NO_DATABASE)
+    result = CliRunner().invoke(app, ["metrics", "-c", str(settings)])
+
+    assert (result.exit_code != 0, result.stdout) == (True, "")
 
 
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:

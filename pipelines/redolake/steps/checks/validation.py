@@ -313,7 +313,7 @@ def worker_findings(pipeline: Pipeline, spark: Any) -> list[Finding]:
     except Exception as surprise:  # of Java, of gRPC or of pyspark
         check_session(spark, surprise)
         raise
-    cure = "give Spark's hosts what is here, by `redolake spark pack` or an installation: docs/how-to/configure-spark.md"
+    cure = "give Spark's hosts these, by `redolake spark pack --force` or an installation: docs/how-to/configure-spark.md"
     here = {"redolake": redolake.__version__, "python": platform.python_version().rpartition(".")[0]}
     findings = []
     for row in answers:

@@ -194,7 +194,7 @@ def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLo
             work.bring_to(int(now_there.position.scn))
             assert work.last is not None
             what = {"table": str(table), "from_scn": found.from_scn, "to_scn": work.at, "reason": run.reason}
-            run.ledger.record_decision("rebuilt history", what, run.decided_by)
+            run.ledger.record_decision("rebuild history", what, run.decided_by)
             epochs, changes = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
     finally:
         remove_read(run.pipeline, place, name)
