@@ -47,6 +47,7 @@ from tests.generated.hunts import EXAMPLES
 from tests.references.delta_table import delta_rows
 from tests.references.plain_lake import PlainLake
 from tests.support.assumes import assumes
+from tests.support.doctor import run_doctor
 
 pytestmark = pytest.mark.spark
 
@@ -500,8 +501,8 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
 
 
 def both_findings(shop: Shop, pipeline: Any, file: Path | None = None) -> tuple[list[Finding], list[Finding]]:
-    of_tables = [f for f in steps.run_doctor(pipeline, shop.params, file=file) if f.subject.startswith("SHOP.")]
-    return [f for f in steps.validate(pipeline, file=file) if f.subject.startswith("SHOP.")], of_tables
+    of_tables = [f for f in run_doctor(pipeline, shop.params, file=file) if f.subject.startswith("SHOP.")]
+    return [f for f in steps.validate(steps.Run(pipeline), file=file) if f.subject.startswith("SHOP.")], of_tables
 
 
 def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cures_it(spark: Any, source: Shop) -> None:
@@ -523,7 +524,7 @@ def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cure
     misfit = source.pipeline(
         tables=[{"table": "SHOP.TEXTS", "add": {"days": {"expression": "date_add(v, array(1))", "type": "date"}}}]
     )
-    by_landing = [f.what for f in steps.validate(misfit, start_spark=True, spark=spark) if f.severity == "error"]
+    by_landing = [f.what for f in steps.validate(steps.Run(misfit, spark=spark), start_spark=True) if f.severity == "error"]
     steps.take_snapshot(cured, tables=["SHOP.TEXTS"], replace=True, source=source.params, spark=spark)
     source.run_sql("UPDATE texts SET v = '14' WHERE id = 1")
     again = caught_up(source, cured, spark)
@@ -542,12 +543,12 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     )
     one = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"twice": "a * 2"}}])
     two = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"sum": "a + b"}, "where": "no = 1"}])
-    found = {f.what: f.cure for f in steps.run_doctor(two, source.params) if f.severity == "error"}
+    found = {f.what: f.cure for f in run_doctor(two, source.params) if f.severity == "error"}
     filtered = source.pipeline(tables=[{"table": "SHOP.LEAN", "where": "a = 1"}])
-    (lacking,) = (f for f in steps.run_doctor(filtered, source.params) if f.severity == "error")
-    notes = [f.what for f in steps.run_doctor(one, source.params) if f.severity == "note"]
+    (lacking,) = (f for f in run_doctor(filtered, source.params) if f.severity == "error")
+    notes = [f.what for f in run_doctor(one, source.params) if f.severity == "note"]
 
-    assert [f for f in steps.run_doctor(one, source.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(one, source.params) if f.severity == "error"] == []
     assert "columns that look personal and have no mask: EMAIL (an e-mail address)" in notes
     assert list(found) == [
         "`where` needs NO, which does not exist",
@@ -558,7 +559,7 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
         steps.begin_snapshot(Run(two, source.params), ["SHOP.LEAN"])
     assert lacking.what == "the redo of an UPDATE would lack columns that this needs: where: a = 1"
     source.run_sql(lacking.cure.partition(";")[0])
-    assert [f for f in steps.run_doctor(filtered, source.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(filtered, source.params) if f.severity == "error"] == []
 
 
 def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark: Any, source: Shop) -> None:
@@ -571,7 +572,7 @@ def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark
     entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "transform": good}
     pipeline = source.pipeline(tables=[entry])
     both = source.pipeline(tables=[entry, {"table": "SHOP.OTHERS", "transform": bad}])
-    findings = [f.what for f in steps.run_doctor(both, source.params) if f.severity == "error"]
+    findings = [f.what for f in run_doctor(both, source.params) if f.severity == "error"]
     steps.take_snapshot(pipeline, source=source.params, spark=spark)
     source.run_sql(
         "UPDATE people SET cust_nm = 'zoe', note = 'four' WHERE id = 1", "DELETE FROM people WHERE id = 2", insert(9)
@@ -624,7 +625,7 @@ def test_no_file_plan_error_or_line_has_the_key_of_masks_or_the_clear_text_of_a_
     assert {row["SSN"]: row["V"] for row in rows} == {hashed("clear-1"): "y", hashed("clear-2"): "z"}
     (compared,) = found.tables
     assert (compared.missing_rows, compared.extra_rows, compared.differing_cells) == (1, 1, 1)
-    assert {one.key for one in compared.samples} == {hashed("clear-1"), hashed("clear-2"), "one too many"}
+    assert {one.key for one in found.samples[compared.table]} == {hashed("clear-1"), hashed("clear-2"), "one too many"}
     assert (mended.equal, again.equal) == (True, True)
     assert "clear-" not in lines
     assert KEY not in lines
@@ -701,7 +702,7 @@ def test_a_column_that_oracle_renames_is_not_read_again_without_its_mask(source:
     pipeline = source.pipeline(tables=["SHOP.OWNERS"], **settings)
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=source.params)
-    warned = [f.what for f in steps.run_doctor(pipeline, source.params) if f.severity == "warning"]
+    warned = [f.what for f in run_doctor(pipeline, source.params) if f.severity == "warning"]
     source.run_sql("ALTER TABLE owners RENAME COLUMN ssn TO social")
     with pytest.raises(ConfigurationError, match="SOCIAL was masked as SSN before it was renamed") as refused:
         steps.begin_snapshot(Run(pipeline, source.params), ["SHOP.OWNERS"], replace=True)
@@ -779,12 +780,12 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
         )
     tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
     others = [{"table": "SHOP.RATES", "add": {"x": "somebodys(n)"}}]
-    changing = steps.run_doctor(source.pipeline(tables=others), source.params, ask_spark=True, spark=spark)
+    changing = run_doctor(source.pipeline(tables=others), source.params, ask_spark=True, spark=spark)
     pipeline = source.pipeline(tables=tables)
-    refused = [f for f in steps.run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
+    refused = [f for f in run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
     file = tmp_path / "pipelines.yml"
     file.write_text(yaml.safe_dump({"pipelines": {"shop": {"tables": tables}}}))
-    unread = [f for f in steps.validate(pipeline, start_spark=True, spark=spark, file=file) if f.severity == "error"]
+    unread = [f for f in steps.validate(steps.Run(pipeline, spark=spark), start_spark=True, file=file) if f.severity == "error"]
     logged = io.StringIO()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).addHandler(logging.StreamHandler(logged))

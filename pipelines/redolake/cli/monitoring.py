@@ -200,7 +200,7 @@ def windows(
         result = steps.list_windows(selected, limit)
         columns = ("from SCN", "to SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
         rows = [
-            (w.from_scn, w.to_scn - 1, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
+            (w.from_scn, w.last_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
         ]
         windows = grid("Landed windows", columns, rows, ("from SCN", "to SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")

@@ -239,7 +239,7 @@ class Step(Protocol[P, R]):
     def __call__(self, pipeline: Pipeline, /, *args: Any, **kwargs: Any) -> R: ...
 
 
-def step(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
+def step(function: Callable[Concatenate[Run, P], T], *, writes: bool = True) -> Step[P, T]:
     """Let a step be called with a Run, in which it takes part, or with a pipeline and what a Run has: then it has one of its
     own."""
     of_run = OF_RUN - signature(function).parameters.keys()
@@ -247,11 +247,16 @@ def step(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
     @wraps(function)
     def call(given: Run | Pipeline, /, *args: Any, **kwargs: Any) -> T:
         own: dict[str, Any] = {} if isinstance(given, Run) else {name: kwargs.pop(name) for name in of_run & kwargs.keys()}
-        with given if isinstance(given, Run) else Run(given, **own) as run:
+        with given if isinstance(given, Run) else Run(given, writes=writes, **own) as run:
             run.look_again()
             return function(run, *args, **kwargs)
 
     return cast("Step[P, T]", call)
+
+
+def reader(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
+    """Let a step be called as `step` does; a Run of its own cannot write."""
+    return step(function, writes=False)
 
 
 def now() -> datetime:

@@ -21,10 +21,11 @@ from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
 from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
+from redolake.records.proofs import TableProof
 from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import FindingGroup
 from redolake.steps.plan_edit import EditPlan, TableEdit
-from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
+from redolake.steps.proof.verify import NotCompared, Verification
 from redolake.steps.ranges.dry_run import BackfillPlan
 from redolake.steps.ranges.range_ends import RangeEnd
 from redolake.steps.ranges.shadows import BackfillOutcome, PreparedBackfill, RecordedBackfill
@@ -353,7 +354,7 @@ def test_a_message_that_a_library_cannot_make_stops_no_command(capsys: pytest.Ca
     assert shown.out == ""
 
 
-EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
+EQUAL = TableProof("SHOP.ORDERS", "p", "2026-01-02T03:04:05+00:00", 199, delta_version=7, source_rows=2, delta_rows=2)
 DIFFERING = replace(EQUAL, table="SHOP.STOCK", missing_rows=1)
 UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01466", "where": {}, "cure": "wait"}, False)
 
@@ -371,7 +372,7 @@ UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01
 def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
     settings: Path,
     monkeypatch: pytest.MonkeyPatch,
-    compared: tuple[TableComparison, ...],
+    compared: tuple[TableProof, ...],
     not_compared: tuple[NotCompared, ...],
     code: int,
     verdict: str,
@@ -389,8 +390,8 @@ def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
 def test_verify_shows_values_only_where_asked(
     settings: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], shown: bool, output: str
 ) -> None:
-    differing = replace(DIFFERING, samples=(Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None)))
-    found = Verification(False, (differing,), (), ())
+    samples = {"SHOP.STOCK": (Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None))}
+    found = Verification(False, (DIFFERING,), (), (), samples=samples)
     monkeypatch.setattr("redolake.steps.verify_tables", lambda *_, **__: found)
 
     _, printed = run("verify", *options, "--config", str(settings), "--output", output)
@@ -422,12 +423,13 @@ BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), PL
 GONE = {"code": "RedoLost", "what": "gone", "where": {}, "cure": "wait"}
 LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), GONE, position_at=AT)
 LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
+WINDOW = WindowReport("w", "landed", 100, 199, 2, 7, LIVE.complete_to_at, hash="hash")
 
 
 @pytest.mark.parametrize(
     ("step", "result", "command"),
     [
-        ("verify_tables", Verification(True, (replace(EQUAL, applied_at=AT),), (), ()), ["verify"]),
+        ("verify_tables", Verification(True, (replace(EQUAL, scn_at=AT),), (), ()), ["verify"]),
         ("take_snapshot", LoadedSnapshot(199, (TableSnapshot("SHOP.T", 199, 2, AT),)), ["snapshot"]),
         ("run_backfill", BACKFILL, ["backfill", "--from", "100", "--to", "200", "--execute"]),
         ("list_versions", (VERSION,), ["schema", "log", "SHOP.T"]),
@@ -441,7 +443,11 @@ LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(
             ["status"],
         ),
         ("run_pipeline", RunOutcome(1, 1, "nothing", "no log", (LIVE,)), ["run"]),
-        ("list_windows", [WindowReport("w", 100, 200, 2, 1, 7, "hash", None, ends_at=LIVE.complete_to_at)], ["windows"]),
+        (
+            "list_windows",
+            [WINDOW],
+            ["windows"],
+        ),
     ],
     ids=[
         "verify",
