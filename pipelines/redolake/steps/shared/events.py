@@ -116,14 +116,15 @@ def of_tables(run: Run) -> Iterator[Event]:
     for table, found in facts["snapshot"].items():
         fact = from_body(SnapshotFact, found.body, f"the snapshot of {table}")
         if fact.state == "loaded":
-            more = {"to_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
-            yield event(run, "snapshot", f"{table}/{fact.scn}", found.at, table_name=table, **more)
+            loaded = {"to_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
+            yield event(run, "snapshot", f"{table}/{fact.scn}", found.at, table_name=table, **loaded)
     for table, found in facts["proofs"].items():
         for body in found.body.get("proofs", ()):
             proof = from_body(ProofFact, body, f"the proofs of {table}")
             at = datetime.fromisoformat(body["at"])
-            more = {"to_scn": proof.scn, "row_count": proof.rows, "reason": proof_word(proof), "text": proof_text(proof)}
-            yield event(run, "proof", f"{table}/{body['at']}", at, table_name=table, **more)
+            said = {"reason": proof_word(proof), "text": proof_text(proof)}
+            name = f"{table}/{body['at']}"
+            yield event(run, "proof", name, at, table_name=table, to_scn=proof.scn, row_count=proof.rows, **said)
 
 
 def proof_word(proof: ProofFact) -> str:
