@@ -326,6 +326,8 @@ def more_facts(
     for gap in gaps_of(captured):
         lacking = named([table.table for table in captured if gap in table.gaps])
         yield f"SCN {count(gap.first_scn)} to {count(gap.last_scn)} was never read, in {lacking}"
+    if (unwritten := one(reading, "events")) is not None:
+        yield from_body(FailureFact, unwritten.body, "the last failure of the lake's log").what
     if (runway := runway_fact(reading)) is not None and runway.state == "lost":
         yield "redo that is needed is lost"
     elif runway is not None and runway.hours_left is not None and not (runway.is_floor and runway.hours_left == 0):

@@ -28,7 +28,9 @@ from redolake.reconcile.newest_batches import is_in_chain
 from redolake.reconcile.next_batch import catch_up, next_batch
 from redolake.records.approvals import Approval
 from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import decode
+from redolake.steps.shared.events import due_events, record_failure
 from redolake.steps.shared.leases import renew_lease, take_apply_lease
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
@@ -83,7 +85,7 @@ def prepare_batch(context: Run) -> PreparedBatch:
     if spec is None:
         context.ledger.release_lease(lease)
         return PreparedBatch(None, "every landed window is applied")
-    spec = replace(spec, lease=lease.token)
+    spec = replace(spec, lease=lease.token, events=due_events(context))
     name = layout.name_of(spec.manifest)
     context.landing.continued.note_prepared(BEFORE_ALL if last is None else last.end_position, name)
     location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
@@ -105,6 +107,8 @@ def record_batch(context: Run, batch: str) -> RecordedBatch:
         lease = renew_lease(context, spec)
         with context.ledger.at_once():
             record_results(context, [(result, name)], find_superseded(context))
+        if isinstance(spec, BatchSpec) and spec.events:
+            record_failure(context, result.events_error)
         context.ledger.release_lease(lease)
     record_drops(context)
     check_goes_on(context, result, name)

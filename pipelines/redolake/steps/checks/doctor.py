@@ -17,6 +17,8 @@ from redolake.reconcile.chosen_columns import chosen_columns, rules_of
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import landed_position
 from redolake.reconcile.table_versions import dropped_tables
+from redolake.records.codec import from_body
+from redolake.records.shown_facts import FailureFact
 from redolake.source import (
     ConfiguredTable,
     ProbeResult,
@@ -78,7 +80,8 @@ def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding]
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     pipeline = run.configured
     unread = pipeline.model_copy(update={"tables": []})
-    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline)]
+    of_lake = (*neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline), *unwritten_log(pipeline))
+    findings = [*place_findings(pipeline), *of_lake]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
@@ -175,6 +178,15 @@ def rowid_notes(pipeline: Pipeline) -> list[Finding]:
         for one in pipeline.tables
         if one.key == "rowid"
     ]
+
+
+def unwritten_log(pipeline: Pipeline) -> list[Finding]:
+    """Return why the lake's own log could not be written last, as a warning: no table waits for it."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        if (body := context.ledger.fact("events")) is not None:
+            fact = from_body(FailureFact, body, "the last failure of the lake's log")
+            return [Finding(f"{pipeline.name}.lake", f"{fact.what}, since {fact.since}", fact.cure, "warning")]
+    return []
 
 
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:
