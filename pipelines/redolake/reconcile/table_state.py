@@ -87,6 +87,7 @@ class TableLine(RowCounts):
     gaps: tuple[OpenGap, ...] = ()
     dropped_transactions: tuple[str, ...] = ()
     loaded: SnapshotFact | None = None
+    loaded_at: datetime | None = None  # None while a snapshot is under way
 
     @property
     def is_captured(self) -> bool:
@@ -143,9 +144,12 @@ class TableLine(RowCounts):
         return f"{last.word}, before the last gap or snapshot" if is_old else last.word
 
     def _is_older(self, proof: ProofFact) -> bool:
+        """Return whether a proof is of older contents. After a RESETLOGS its SCN may be higher than that of a later load."""
         scn = proof.scn
         if scn is None:
             return False
+        if self.loaded_at is not None and proof.when < self.loaded_at:
+            return True
         return scn < (self.snapshot_scn or 0) or any(proof.when <= gap.at or scn < gap.last_scn for gap in self.gaps)
 
     @property
@@ -244,6 +248,7 @@ def table_line(
     gaps: tuple[OpenGap, ...],
 ) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
+    fact, loaded = one(reading, "snapshot", str(entry.table)), reading.snapshot_of(entry.table)
     return TableLine(
         table=str(entry.table),
         target=target,
@@ -268,7 +273,8 @@ def table_line(
         dropped_at=reading.dropped_at.get(entry.table),
         gaps=gaps,
         dropped_transactions=lacked_drops(reading, entry),
-        loaded=reading.snapshot_of(entry.table),
+        loaded=loaded,
+        loaded_at=fact.at if fact is not None and loaded is not None and loaded.state == "loaded" else None,
         **(changes or RowCounts()).counts,
     )
 
