@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from redolake.config.limits import Retry
-from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
+from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.host.statements import statement
 from redolake.source import (
     ConnectParams,
@@ -217,6 +217,23 @@ def test_the_first_window_begins_before_a_log_that_has_not_arrived(oracle):
             handover, facts = read_handover(source, PDB), read_redo_facts(source)
         assert all(log.next_scn <= handover.start_scn for log in facts.archived)
         assert first_window_start(facts, handover.start_scn) == min(log.first_scn for log in facts.archived)
+
+
+@pytest.mark.parametrize("primary", [True, False])
+def test_a_current_scn_that_is_ahead_of_what_queries_see_reads_no_older_rows_without_a_word(monkeypatch, primary):
+    """Where a standby refuses such an SCN. One that shows older rows for it too would not be noticed: docs/verified-on.md asks."""
+    with standin(background=False, unapplied_reads="refused", standby_scn_ahead=1000) as oracle:
+        write(oracle, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 1)")
+        ask_alone(oracle)
+        oracle.faults.stop_apply()
+        write(oracle, "UPDATE t SET n = 2")
+        pausing(monkeypatch)
+        with opened(oracle, primary=primary) as source:
+            handover = read_handover(source, PDB)
+            with pytest.raises(RedolakeError, match="ORA-08181"):
+                rows(source, handover.snapshot_scn)
+        oracle.faults.start_apply()
+        oracle.faults.catch_up_apply()
 
 
 def test_after_a_switchover_the_same_connections_go_on(oracle):
