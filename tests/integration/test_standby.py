@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from redolake.config.limits import Retry
+from redolake.context import Run
 from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.host.statements import statement
 from redolake.source import (
@@ -221,7 +222,7 @@ def test_the_first_window_begins_before_a_log_that_has_not_arrived(oracle):
 
 @pytest.mark.parametrize("primary", [True, False])
 def test_a_current_scn_that_is_ahead_of_what_queries_see_reads_no_older_rows_without_a_word(monkeypatch, primary):
-    """Where a standby refuses such an SCN. One that shows older rows for it too would not be noticed: docs/verified-on.md asks."""
+    """Where a standby refuses such an SCN. Older rows would not be noticed: docs/verified-on.md asks."""
     with standin(background=False, unapplied_reads="refused", standby_scn_ahead=1000) as oracle:
         write(oracle, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 1)")
         ask_alone(oracle)
@@ -315,7 +316,7 @@ def test_what_a_standby_cannot_write_is_refused_with_the_primary_as_its_place(or
     pipeline = Shop(oracle, tmp_path).pipeline(tables=["SHOP.T"])
     on_primary = replace(there, dsn=oracle.pdb_dsn)
     with pytest.raises(SourceRefused, match="the self-test creates tables"):
-        run_selftest(pipeline, on_primary, params(oracle), spark="no Spark")
+        run_selftest(Run(pipeline, params(oracle), "no Spark"), on_primary)
 
 
 def test_a_dictionary_in_the_redo_is_refused_on_a_standby(oracle, tmp_path):

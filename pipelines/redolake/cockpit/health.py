@@ -326,6 +326,8 @@ def more_facts(
     for gap in gaps_of(captured):
         lacking = named([table.table for table in captured if gap in table.gaps])
         yield f"SCN {count(gap.first_scn)} to {count(gap.last_scn)} was never read, in {lacking}"
+    if (unwritten := one(reading, "events")) is not None:
+        yield from_body(FailureFact, unwritten.body, "the last failure of the lake's log").what
     if (runway := runway_fact(reading)) is not None and runway.state == "lost":
         yield "redo that is needed is lost"
     elif runway is not None and runway.hours_left is not None and not (runway.is_floor and runway.hours_left == 0):
@@ -336,7 +338,7 @@ def more_facts(
         yield f"not proved by the database since SCN {count(unproved)}"
     proofs = [table.proved for table in captured if table.proved is not None]
     if proofs:
-        since = clock(min(proof.at for proof in proofs), now)
+        since = clock(min(proof.when for proof in proofs), now)
         yield f"{len(proofs)} of {plural(len(captured), 'table')} proved equal since {since}"
     elif any(table.complete_to_scn is not None for table in captured):
         yield "no table proved equal yet"

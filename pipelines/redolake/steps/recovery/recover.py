@@ -83,8 +83,10 @@ class RecoveryReport:
 
 
 @step
-def inspect_redo_loss(context: Run) -> RecoveryReport:
-    """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
+def inspect_redo_loss(context: Run, tables: Sequence[str] = ()) -> RecoveryReport:
+    """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss. A name in `tables`
+    that means none is refused."""
+    named_tables(context, tables)
     with open_inspection(context) as (_, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
@@ -121,9 +123,9 @@ def declare_gap(
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
     check_gap_reason(context, kind)
+    named_tables(context, tables)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
     with apply_lease(context), open_inspection(context) as (oracle, found):
-        named_tables(context, tables)
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
