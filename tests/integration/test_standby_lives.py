@@ -309,6 +309,36 @@ def test_without_a_primary_nothing_is_asked_there_and_an_older_transaction_holds
         assert not {"FREE"} & counted.keys()
 
 
+MEANWHILE: dict[str, dict[str, Any]] = {
+    "it is prepared": {},
+    "a thread is closed": {},
+    "the redo of open transactions comes late": {"private_strands": True},
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_an_older_transaction_holds_its_tables_though(tmp_path: Path, lake: PlainLake, what: str) -> None:
+    with open_shop(tmp_path, **MEANWHILE[what]) as opened:
+        is_closed = what == "a thread is closed"
+        if is_closed:
+            opened.oracle.faults.close_thread(2)
+        life = begin_alone(opened)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        if what == "it is prepared":
+            life.faults.prepare_transactions(listed=False)
+        life.end_old()
+        life.begin()
+        life.shop.switch_logs()
+        if is_closed:
+            life.faults.switch_closed_thread(2)
+        life.capture()
+        assert set(held(life.pipeline)) == {"SHOP.A", "SHOP.B"}
+        steps.take_snapshot(life.pipeline, ["SHOP.A", "SHOP.B"], replace=True, source=life.shop.params, spark=NO_SPARK)
+        if is_closed:
+            life.faults.open_thread(2)
+        check_end(life, lake)
+
+
 def test_transactions_that_the_kept_logs_show_from_their_start_hold_nothing(tmp_path: Path, lake: PlainLake) -> None:
     with open_shop(tmp_path) as opened:
         life = born(StandbyShop(opened.oracle, opened.folder, names_primary=False), 0)
