@@ -16,7 +16,7 @@ from redolake import steps
 from redolake.config import Pipeline, load_pipeline
 from redolake.errors import Terminal, Transient
 from redolake.records.codec import decode
-from redolake.steps.proof.verify import TableComparison, Verification
+from redolake.steps.proof.verify import Verification
 
 from .airflow_api import AirflowApi, AirflowUnavailable
 from .processes import Child, DemoProcesses
@@ -178,8 +178,8 @@ class Walkthrough:
 
         self.wait_for_dags(api, f"every table is complete to SCN {scn}", complete)
 
-    def compare(self) -> Sequence[TableComparison]:
-        """Compare every cell with the source, in a child process, and return one row per table."""
+    def compare(self) -> Verification:
+        """Compare every cell with the source, in a child process, and return what was found."""
         self.say("comparing every cell of every table with the source")
         child = self.start("verify", self.services.verify_command(), ends=True)
         self.wait_for_end(child, "all tables are compared")
@@ -187,7 +187,7 @@ class Walkthrough:
         found = decode(Verification, file.read_bytes(), str(file))
         if found.not_compared:
             raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
-        return found.tables
+        return found
 
     # --- starting, printing and waiting ---
 
@@ -208,7 +208,7 @@ class Walkthrough:
         for window in steps.list_windows(pipeline, 1000):
             if window.name not in self.printed_windows:
                 self.printed_windows.add(window.name)
-                scns = f"[{window.from_scn}, {window.to_scn})"
+                scns = f"{window.from_scn} to {window.last_scn}"
                 self.say(f"landed window {scns}: {window.logs} logs, {window.rows} change rows")
 
     def wait_for(
@@ -251,7 +251,7 @@ class Walkthrough:
 def doctor_finds_no_error(pipeline: Pipeline) -> bool:
     """Return whether `redolake doctor` finds no error; False while the source does not answer."""
     try:
-        return not any(finding.severity == "error" for finding in steps.run_doctor(pipeline))
+        return steps.examine(steps.Run(pipeline)).ok
     except Transient:
         return False
 

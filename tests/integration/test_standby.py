@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from redolake.config.limits import Retry
+from redolake.context import Run
 from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.host.statements import statement
 from redolake.source import (
@@ -287,7 +288,7 @@ def test_what_a_standby_cannot_write_is_refused_with_the_primary_as_its_place(or
     pipeline = Shop(oracle, tmp_path).pipeline(tables=["SHOP.T"])
     on_primary = replace(there, dsn=oracle.pdb_dsn)
     with pytest.raises(SourceRefused, match="the self-test creates tables"):
-        run_selftest(pipeline, on_primary, params(oracle), spark="no Spark")
+        run_selftest(Run(pipeline, params(oracle), "no Spark"), on_primary)
 
 
 def test_a_dictionary_in_the_redo_is_refused_on_a_standby(oracle, tmp_path):

@@ -136,7 +136,7 @@ def run(
         result: RunOutcome | FollowOutcome
         with progress() as report:
             if follow:
-                result = until_signalled(lambda stop: steps.follow_pipeline(selected, stop, report=report))
+                result = until_signalled(lambda stop: steps.follow_pipeline(steps.Run(selected, report=report), stop))
             else:
                 result = steps.run_pipeline(selected, until_caught_up=until_caught_up, wait=wait, report=report)
         rows = [(t.table, t.state, t.complete_to_scn, utc_text(t.complete_to_at)) for t in result.tables]

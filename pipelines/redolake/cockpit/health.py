@@ -338,7 +338,7 @@ def more_facts(
         yield f"not proved by the database since SCN {count(unproved)}"
     proofs = [table.proved for table in captured if table.proved is not None]
     if proofs:
-        since = clock(min(proof.at for proof in proofs), now)
+        since = clock(min(proof.when for proof in proofs), now)
         yield f"{len(proofs)} of {plural(len(captured), 'table')} proved equal since {since}"
     elif any(table.complete_to_scn is not None for table in captured):
         yield "no table proved equal yet"

@@ -49,15 +49,15 @@ from redolake.records.file_digest import FileDigest
 
 T = TypeVar("T")
 
+NO_LINKS = "its file system has no hard links, which keep two writers apart: set `landing` to another folder"
 CURES = {
     errno.ENOSPC: "free space there or move the landing to a larger volume, and run again: nothing was published",
     errno.EDQUOT: "raise the quota, and run again: nothing was published",
     errno.EFBIG: "raise the limit of a file's size (`ulimit -f`, or the file system's), and run again: nothing was published",
     errno.EROFS: "mount it writable, or set `landing` to another folder",
     errno.EACCES: "give the user of this process the right to write there, or set `landing` to another folder",
-    errno.EPERM: "give the user of this process the right to write there; if it has it, the file system has no hard links, "
-    "which keep two writers apart: set `landing` to another folder",
-    errno.EOPNOTSUPP: "its file system has no hard links, which keep two writers apart: set `landing` to another folder",
+    errno.EPERM: f"give the user of this process the right to write there; if it has it, {NO_LINKS}",
+    **dict.fromkeys((errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK), NO_LINKS),
     errno.EEXIST: "there is a file where a folder is needed: set `landing` to another folder",
     errno.ENOTDIR: "there is a file where a folder is needed: set `landing` to another folder",
 }

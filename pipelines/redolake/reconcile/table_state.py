@@ -41,24 +41,6 @@ def worst(tones: Iterable[Tone]) -> Tone:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    at: datetime
-    result: ProofFact
-
-    @property
-    def word(self) -> str:
-        """Return what the comparison found. A repair has a share of 0."""
-        found = self.result
-        if found.error is not None:
-            return "not compared"
-        if not found.is_equal:
-            return "DIFFERS"
-        if found.quarantined_keys:
-            return "equal but for quarantine"
-        return "equal" if found.share else "repaired"
-
-
-@dataclass(frozen=True, slots=True)
 class OpenGap:
     """A declared gap that a table still lacks. The SCNs are the first and the last that were not read."""
 
@@ -88,7 +70,7 @@ class TableLine(RowCounts):
     delta_version: int | None
     behind: bool
     changed_at: datetime | None
-    proofs: tuple[Proof, ...]
+    proofs: tuple[ProofFact, ...]
     snapshot: str
     code: str | None = None
     error: str | None = None
@@ -157,46 +139,45 @@ class TableLine(RowCounts):
         last = self.proof
         if last is None:
             return "not compared yet"
-        is_old = last.result.is_equal and self._is_older(last)
+        is_old = last.is_equal and self._is_older(last)
         return f"{last.word}, before the last gap or snapshot" if is_old else last.word
 
-    def _is_older(self, proof: Proof) -> bool:
-        scn = proof.result.scn
+    def _is_older(self, proof: ProofFact) -> bool:
+        scn = proof.scn
         if scn is None:
             return False
-        return scn < (self.snapshot_scn or 0) or any(proof.at <= gap.at or scn < gap.last_scn for gap in self.gaps)
+        return scn < (self.snapshot_scn or 0) or any(proof.when <= gap.at or scn < gap.last_scn for gap in self.gaps)
 
     @property
-    def proved(self) -> Proof | None:
+    def proved(self) -> ProofFact | None:
         """The last comparison, if it proves that the present contents are equal: of all rows and keys, and of no contents from
         before a declared gap or a snapshot."""
         last = self.proof
         if last is None or self.state != "live" or not self.is_captured or self.history_differs:
             return None
-        found = last.result
-        is_whole = found.is_equal and found.share == 1 and not found.quarantined_keys and found.scn is not None
+        is_whole = last.is_equal and last.share == 1 and not last.quarantined_keys and last.scn is not None
         return last if is_whole and not self._is_older(last) else None
 
     @property
-    def proof(self) -> Proof | None:
+    def proof(self) -> ProofFact | None:
         """The comparison that counts: the newest, but for samples that found nothing. A repair has a share of 0."""
         return next(self._counting, None)
 
     @property
     def differs(self) -> bool:
         """Whether the last comparison that came to an end found rows that differ."""
-        found = next((proof for proof in self._counting if proof.result.error is None), None)
-        return found is not None and not found.result.is_equal
+        found = next((proof for proof in self._counting if proof.error is None), None)
+        return found is not None and not found.is_equal
 
     @property
     def history_differs(self) -> bool:
         """Whether the last comparison of its history found that it says something else than the table."""
-        found = next((proof.result.history for proof in self.proofs if proof.result.history is not None), None)
+        found = next((proof.history for proof in self.proofs if proof.history is not None), None)
         return found is not None and not found.is_equal
 
     @property
-    def _counting(self) -> Iterator[Proof]:
-        return (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
+    def _counting(self) -> Iterator[ProofFact]:
+        return (p for p in self.proofs if p.share in (0, 1) or p.error or not p.is_equal)
 
 
 # --- From the ledger
@@ -307,21 +288,21 @@ def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
 
 def values_nulled(reading: LedgerReading, entry: TableEntry) -> int:
     """Return how many values were NULL by rule when all rows were last compared, or else when they were loaded."""
-    compared = (p.result.nulled for p in proofs_of(reading, str(entry.table)) if p.result.error is None and p.result.share == 1)
+    compared = (p.nulled for p in proofs_of(reading, str(entry.table)) if p.error is None and p.share == 1)
     loaded = reading.snapshot_of(entry.table)
     return next(compared, 0 if loaded is None else loaded.nulled)
 
 
-def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
+def proofs_of(reading: LedgerReading, table: str) -> tuple[ProofFact, ...]:
     """Return the comparisons of a table, newest first."""
     fact = one(reading, "proofs", table)
     return () if fact is None else proofs_in(fact.body, table)
 
 
-def proofs_in(body: Mapping[str, Any], table: str) -> tuple[Proof, ...]:
+def proofs_in(body: Mapping[str, Any], table: str) -> tuple[ProofFact, ...]:
     """Return the comparisons in a fact of the ledger, newest first."""
     found = (from_body(ProofFact, each, f"a proof of {table}") for each in parts_of(body, "proofs"))
-    return tuple(Proof(datetime.fromisoformat(one.at), one) for one in found if one.at is not None)
+    return tuple(one for one in found if one.at is not None)
 
 
 def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:

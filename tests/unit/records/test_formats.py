@@ -68,7 +68,7 @@ FORMATS = {
     "lake mark": (1, "bc80837601ab"),
     "landing key": (1, "15eddd67d1ef"),
     "pruned": (1, "af3d82c1829e"),
-    "table proof": (5, "bc20e5419b4a"),
+    "table proof": (6, "eae35dd5b990"),
     "hashing begun": (1, "0cfbdc23078c"),
     "hashed chunk": (2, "a6bff361195e"),
     "found rows": (1, "76dfdb5830cf"),

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, read_result, read_spec, step
+from redolake.context import Run, read_result, read_spec, reader, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -190,23 +189,23 @@ class HeldTable:
     address: str | None = None
 
 
-def look_up_held(pipeline: Pipeline, tables: Sequence[str], choice: str | None = None) -> tuple[HeldTable, ...]:
+@reader
+def look_up_held(context: Run, tables: Sequence[str], choice: str | None = None) -> tuple[HeldTable, ...]:
     """Return what holds the tables. Raises Terminal for a table that is not held, or not by a statement that `choice`
     answers."""
-    with open_to_read(pipeline) as context:
-        if choice:
-            found = {name: holding_statement(context, named_table(context, name), choice) for name in tables}
-            return tuple(
-                HeldTable(name, f"would {choice} the statement of SCN {one.scn}: {one.what}", one.address)
-                for name, one in found.items()
-            )
-        held = []
-        for table in named_tables(context, tables):
-            check_contents(context, table)
-            entry = held_entry(context, table)
-            why = (entry.error or {}).get("what", "")
-            held.append(HeldTable(str(table), f"would continue from SCN {entry.complete_to_scn}; it is held: {why}"))
-        return tuple(held)
+    if choice:
+        found = {name: holding_statement(context, named_table(context, name), choice) for name in tables}
+        return tuple(
+            HeldTable(name, f"would {choice} the statement of SCN {one.scn}: {one.what}", one.address)
+            for name, one in found.items()
+        )
+    held = []
+    for table in named_tables(context, tables):
+        check_contents(context, table)
+        entry = held_entry(context, table)
+        why = (entry.error or {}).get("what", "")
+        held.append(HeldTable(str(table), f"would continue from SCN {entry.complete_to_scn}; it is held: {why}"))
+    return tuple(held)
 
 
 def held_entry(context: Run, table: TableId) -> TableEntry:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from redolake.config import Pipeline
 from redolake.config.mapping import by_column
-from redolake.context import Report, open_pipeline_source, open_to_read, silent
+from redolake.context import Run, open_to_read
 from redolake.decode.choice import why_plain
 from redolake.decode.datatypes import why_refused
 from redolake.decode.datatypes.character import CODECS
@@ -22,7 +21,6 @@ from redolake.records.codec import from_body
 from redolake.records.shown_facts import FailureFact
 from redolake.source import (
     ConfiguredTable,
-    ConnectParams,
     ProbeResult,
     Source,
     number_findings,
@@ -68,40 +66,19 @@ FORMS_CURE = (
 )
 
 
-def run_doctor(
-    pipeline: Pipeline,
-    source: ConnectParams | None = None,
-    report: Report = silent,
-    *,
-    ask_spark: bool = False,
-    spark: Any = None,
-    file: Path | None = None,
-) -> list[Finding]:
-    """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too. With
+def examine(run: Run, *, ask_spark: bool = False, file: Path | None = None) -> DoctorReport:
+    """Return the findings of the places to write and of the source, errors first, and a summary of each schema whose tables
+    could be read. A refused connection is a finding too, and so is a ledger that cannot be opened: the Run is closed. With
     `ask_spark`, Spark resolves the expressions of mappings. Lines are those of `file`."""
-    return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark, file=file).findings)
-
-
-def examine(
-    pipeline: Pipeline,
-    source: ConnectParams | None = None,
-    report: Report = silent,
-    *,
-    ask_spark: bool = False,
-    spark: Any = None,
-    file: Path | None = None,
-) -> DoctorReport:
-    """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
-    checked, findings, tables = checked_tables(pipeline, source, report, file)
+    checked, findings, tables = checked_tables(run, file)
     if ask_spark:
-        findings = sorted([*findings, *expression_findings(checked, tables, spark, file)], key=gravity)
+        findings = sorted([*findings, *expression_findings(run, checked, tables, file)], key=gravity)
     return doctor_report(checked, findings)
 
 
-def checked_tables(
-    pipeline: Pipeline, source: ConnectParams | None, report: Report, file: Path | None = None
-) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
+def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
+    pipeline = run.configured
     unread = pipeline.model_copy(update={"tables": []})
     of_lake = (*neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline), *unwritten_log(pipeline))
     findings = [*place_findings(pipeline), *of_lake]
@@ -109,12 +86,12 @@ def checked_tables(
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
     try:
-        with open_pipeline_source(pipeline, source) as oracle:
+        with run.connect() as oracle:
             if pipeline.patterns:
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
             gone = known_drops(pipeline)
             there = [table.id for table in pipeline.tables if table.id not in gone]
-            probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
+            probed = probe(oracle, pipeline.source.container, there, run.report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: rules_as_named(pipeline, probed, table.id) for table in pipeline.tables}
             of_patterns += findings_of_folders(pipeline, findings)

@@ -110,7 +110,7 @@ def expected_rows(context: Run, table: TableId) -> int | None:
     """Return how many rows the table had at its last comparison, or else at its last snapshot; one that was cut off expected
     as many."""
     fact = context.ledger.fact("proofs", str(table))
-    compared = (proof.result.rows for proof in (() if fact is None else proofs_in(fact, str(table))))
+    compared = (proof.rows for proof in (() if fact is None else proofs_in(fact, str(table))))
     snapshot = last_snapshot(context, table)
     read = None if snapshot is None else snapshot.expected if snapshot.state == "reading" else snapshot.rows
     return next((rows for rows in compared if rows is not None), read)

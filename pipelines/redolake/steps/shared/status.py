@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, step
+from redolake.context import Run, reader, step
 from redolake.ledger import Loss, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
@@ -19,7 +19,7 @@ from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap, GapKind
 from redolake.records.shown_facts import StreamFact, StreamsFact
 from redolake.records.split import SplitTransaction
-from redolake.records.windows import RereadRows, single_quote_rows
+from redolake.records.windows import RereadRows, WindowManifest, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
 from redolake.steps.shared.scn_times import end_time, iso
 from redolake.values.table import TableId
@@ -29,18 +29,23 @@ LATEST_WINDOWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class WindowStatus:
-    """`logs` and `rows` are None until the window has landed. `single_quote_rows` are rows in which LogMiner left the quotes
-    inside a value single. `reread` are the tables whose large objects were read again too late, or could not be."""
+class WindowReport:
+    """`state` is None where the landing alone says what has landed. `logs` and `rows` are None until the window has landed.
+    `single_quote_rows` are rows in which LogMiner left the quotes inside a value single. `reread` are the tables whose large
+    objects were read again too late, or could not be. `account` is its row accounting by the batch that applied it."""
 
     name: str
-    state: WindowState
+    state: WindowState | None
+    from_scn: int
+    last_scn: int
     logs: int | None
     rows: int | None
+    ends_at: datetime | None = None  # when the source wrote its last SCN
+    account: Mapping[str, int] | None = None
+    threads: int = 0
+    hash: str = ""
     single_quote_rows: int = 0
     reread: tuple[RereadRows, ...] = ()
-    ends_at: datetime | None = None  # when the source wrote its end SCN
-    last_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ class Status:
 
     pipeline: str
     landed_to_scn: int | None
-    windows: tuple[WindowStatus, ...]
+    windows: tuple[WindowReport, ...]
     tables: tuple[TableStatus, ...]
     lost: LossStatus | None
     declared_gaps: tuple[DeclaredGapReport, ...]
@@ -148,22 +153,6 @@ class Status:
     next_start_scn: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WindowReport:
-    """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
-
-    name: str
-    from_scn: int
-    to_scn: int
-    logs: int
-    threads: int
-    rows: int
-    hash: str
-    account: Mapping[str, int] | None
-    single_quote_rows: int = 0
-    ends_at: datetime | None = None
-
-
 @step
 def read_complete_to(context: Run) -> dict[str, int]:
     """Return the SCN that each table is complete to now, by OWNER.NAME. Tables without contents are left out."""
@@ -171,12 +160,8 @@ def read_complete_to(context: Run) -> dict[str, int]:
     return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
 
 
-def read_status(pipeline: Pipeline) -> Status:
-    with open_to_read(pipeline) as context:
-        return status_of(context)
-
-
-def status_of(context: Run) -> Status:
+@reader
+def read_status(context: Run) -> Status:
     reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
     position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
     landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
@@ -188,7 +173,7 @@ def status_of(context: Run) -> Status:
         pruned_to_scn=None if last is None else last.scn,
         pruned_at=None if last is None else last.at,
         pruned_by=None if last is None else last.by,
-        windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
+        windows=tuple(window_report(context, row) for row in reversed(reading.windows)),
         tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
         lost=loss_status(reading.loss),
         declared_gaps=open_gaps(context, reading),
@@ -219,11 +204,22 @@ def gone_tables(context: Run) -> tuple[GoneTable, ...]:
     return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 
 
-def window_status(context: Run, row: WindowRow) -> WindowStatus:
-    manifest = context.landing.windows.manifest(row.name)
-    quotes = 0 if manifest is None else single_quote_rows(manifest)
-    reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
-    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at, row.end_scn - 1)
+def window_report(context: Run, row: WindowRow) -> WindowReport:
+    found = of_manifest(context.landing.windows.manifest(row.name))
+    scns = (row.start_scn, row.end_scn - 1)
+    return WindowReport(row.name, row.state, *scns, row.log_count, row.row_count, row.ends_at, row.account, **found)
+
+
+def of_manifest(manifest: WindowManifest | None) -> dict[str, Any]:
+    """Return what the landing alone knows of a window."""
+    if manifest is None:
+        return {}
+    return {
+        "threads": len({log.thread for log in manifest.logs}),
+        "hash": manifest.row_hash,
+        "single_quote_rows": single_quote_rows(manifest),
+        "reread": tuple(one for one in manifest.reread if one.late or one.error),
+    }
 
 
 def table_status(context: Run, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
@@ -254,28 +250,27 @@ def loss_status(loss: Loss | None) -> LossStatus | None:
     return LossStatus(**loss.error, step=loss.step, since=loss.since.isoformat(timespec="seconds"), missing=len(loss.missing))
 
 
-def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
+@reader
+def list_windows(context: Run, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
-    with open_to_read(pipeline) as context:
-        landed_position(context)  # raises for a landing that is not there
-        landed = context.landing.windows.last(limit)
-        accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
-        times = context.ledger.end_times(manifest.end_position for manifest in landed)
-        return [
-            WindowReport(
-                name=manifest.name,
-                from_scn=manifest.start,
-                to_scn=manifest.end,
-                logs=len(manifest.logs),
-                threads=len({log.thread for log in manifest.logs}),
-                rows=manifest.change_rows,
-                hash=manifest.row_hash,
-                account=accounts.get(manifest.name),
-                single_quote_rows=single_quote_rows(manifest),
-                ends_at=times.get(manifest.end_position),
-            )
-            for manifest in landed
-        ]
+    landed_position(context)  # raises for a landing that is not there
+    landed = context.landing.windows.last(limit)
+    accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
+    times = context.ledger.end_times(manifest.end_position for manifest in landed)
+    return [
+        WindowReport(
+            one.name,
+            None,
+            one.start,
+            one.end - 1,
+            len(one.logs),
+            one.change_rows,
+            times.get(one.end_position),
+            accounts.get(one.name),
+            **of_manifest(one),
+        )
+        for one in landed
+    ]
 
 
 def open_gaps(context: Run, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:

@@ -166,7 +166,7 @@ def record_cut(context: Run, cut: ChainPosition) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
     by = context.decided_by
-    context.ledger.record_decision("pruned", {"from_scn": cut.scn, "reason": context.reason}, by)
+    context.ledger.record_decision("prune", {"from_scn": cut.scn, "reason": context.reason}, by)
     context.landing.pruning.write_pruned(make_record(context, cut, now().isoformat(timespec="seconds"), by))
 
 
