@@ -1,4 +1,4 @@
-"""What the next job appends to the log of the lake: each fact of the ledger under one name; nothing where nobody asked for it."""
+"""What the next job appends to the lake's log: each fact of the ledger under one name, and nothing where nobody asked."""
 
 from __future__ import annotations
 
