@@ -8,4 +8,4 @@ from redolake.context import Run, step
 @step
 def record_rejection(run: Run, choice: str) -> None:
     """Record that a person has rejected a choice; nothing else is done."""
-    run.ledger.record_decision("rejected", {"choice": choice, "reason": run.reason}, run.by)
+    run.ledger.record_decision("rejected", {"choice": choice, "reason": run.reason}, run.decided_by)
