@@ -15,7 +15,7 @@ from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body, parts_of
 from redolake.records.shown_facts import DropsFact, ProofFact, QuarantineFact, SnapshotFact
-from redolake.values.amounts import duration, percent, size
+from redolake.values.amounts import done_of, duration, pace, percent, size
 from redolake.values.table import TableId
 from redolake.values.terms import RowCounts
 
@@ -321,14 +321,12 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
-    rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
-    left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-    share = "" if found.share is None else f" ({percent(found.share)})"
+    how_fast = pace(found.rows_per_second, found.seconds_left)
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
+        share = "" if found.share is None else f" ({percent(found.share)})"
         of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"
-        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{rate}{left}"
+        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{how_fast}"
     if found.rows is not None:
-        of = "" if found.expected is None else f" of some {found.expected:,}{share}"
-        return f"{found.rows:,}{of} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{rate}{left}"
+        return f"{done_of(found.rows, found.expected)} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{how_fast}"
     return f"being read AS OF SCN {found.scn:,} for {for_seconds}" if found.state == "reading" else "waits to be read"
