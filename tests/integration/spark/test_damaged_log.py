@@ -122,6 +122,17 @@ def emptied(log: Path) -> None:
         file.unlink()
 
 
+def newest_data(log: Path) -> Path:
+    return max(log.parent.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+
+
+def twice(log: Path) -> None:
+    """Leave the newest commit again, under the name of a file that a writer had not published yet."""
+    file = max(log.glob("0*[0-9].json"))
+    shutil.copy(file, log / f".{file.name}.tmp")
+    shutil.copy(file, log / file.name.replace(".json", ".0a1b2c3d-0000-4000-8000-000000000000.json"))
+
+
 CHANGES: dict[str, Callable[[Path], None]] = {
     "cut": cut,
     "empty": empty,
@@ -159,6 +170,13 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None], str | None]] = {
     "a commit in the middle gone": ("classic", lambda log: sorted(log.glob("0*[0-9].json"))[-2].unlink(), "LakeDamaged"),
     "the commit of the checkpoint gone": ("classic", lambda log: (log / f"{3:020}.json").unlink(), None),
     "the pointer to the checkpoint cut": ("classic", lambda log: cut(log / "_last_checkpoint"), None),
+    "the pointer to a checkpoint that is not there": (
+        "classic",
+        lambda log: text('{"version": 99, "size": 1}')(log / "_last_checkpoint"),
+        None,
+    ),
+    "a data file gone": ("classic", lambda log: newest_data(log).unlink(), "LakeDamaged"),
+    "two commits of one version": ("classic", twice, None),
     "the checksum a list": ("classic", lambda log: text("[1]")(max(log.glob("0*.crc"))), None),
     "the checksum of other parts": (
         "classic",
