@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,8 @@ from redolake.values.scn import Scn
 from redolake.values.table import NOT_RENAMED, Renamed, TableId
 
 log = logging.getLogger(__name__)
+
+Landed = Callable[[], OpenTransactions | None]  # says since when they are open by what is landed; it reads all of that
 
 SETTLE_SECONDS = 5.0  # from the last DDL to the time of a snapshot's SCN
 SETTLE_DEADLINE_SECONDS = 60
@@ -50,10 +52,14 @@ class Handover:
         return min([self.scn_before, *(t.start_scn for t in self.open)])
 
 
-def read_handover(source: Source, container: str | None, landed: OpenTransactions | None = None) -> Handover:
+def nothing_landed() -> None:
+    """Return what is known before anything is landed."""
+
+
+def read_handover(source: Source, container: str | None, landed: Landed = nothing_landed) -> Handover:
     """Read an SCN, the open transactions, and the snapshot's SCN, in this order; on a standby from the primary that it names,
-    and then wait until the standby has applied the snapshot's SCN. `container` is that of the tables. Without a primary what
-    is `landed` says since when transactions are open, as far as they began there.
+    and then wait until the standby has applied the snapshot's SCN. `container` is that of the tables. Without a primary, and
+    only then, `landed` is asked since when transactions are open, as far as they began there.
 
     Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
     Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
@@ -65,7 +71,7 @@ def read_handover(source: Source, container: str | None, landed: OpenTransaction
         if found is not None:
             return found
     if here.database_role != PRIMARY:
-        return read_from_redo(source, here, landed)
+        return read_from_redo(source, here, landed())
     scn_before = read_current_scn(source)
     listed = read_listed(source)
     return Handover(scn_before, listed, read_current_scn(source))
@@ -200,7 +206,7 @@ def read_handover_and_tables(
     tables: Sequence[TableId],
     container: str | None,
     renamed: Renamed = NOT_RENAMED,
-    landed: OpenTransactions | None = None,
+    landed: Landed = nothing_landed,
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
     """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading.
 

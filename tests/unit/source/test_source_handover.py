@@ -93,9 +93,20 @@ def alone(*standby, scn=180):
     return source
 
 
+def test_where_a_primary_shows_what_is_open_no_landed_window_is_read_for_it():
+    def landed():
+        raise AssertionError("years of windows may be landed")
+
+    assert read_handover(pair(STANDBY, STANDBY), None, landed).is_listed
+    shown = {"database": [[PRIMARY]], "current_scn": [[Current(200)], [Current(201)]]}
+    primary = Host({**shown, "active_transactions": [[]], "prepared_transactions": [[]]})
+    primary.names_primary = False
+    assert read_handover(primary, None, landed) == Handover(Scn(200), (), Scn(201))
+
+
 def test_without_a_primary_the_snapshot_is_after_all_that_is_landed_and_its_transactions_are_not_listed():
     source = alone(STANDBY, STANDBY)
-    assert read_handover(source, None, OpenTransactions(170, 120)) == Handover(Scn(120), (), Scn(180), is_listed=False)
+    assert read_handover(source, None, lambda: OpenTransactions(170, 120)) == Handover(Scn(120), (), Scn(180), is_listed=False)
     assert source.reached == [170]
     assert read_handover(alone(STANDBY, STANDBY), None) == Handover(Scn(180), (), Scn(180), is_listed=False)
 

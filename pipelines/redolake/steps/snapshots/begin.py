@@ -190,7 +190,7 @@ def read_beginning(
     first snapshot also sets where mining begins."""
     container = read_container(oracle, context.pipeline.source.container)  # first: a later change of the PDB then shows
     handover, dictionary = read_handover_and_tables(
-        oracle, chosen, context.pipeline.source.container, context.pipeline.renamed, open_in_redo(context)
+        oracle, chosen, context.pipeline.source.container, context.pipeline.renamed, partial(open_in_redo, context)
     )
     check_shown(context, handover)
     missing = [Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary]

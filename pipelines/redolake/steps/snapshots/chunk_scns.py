@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 from redolake.context import Run
 from redolake.errors import (
@@ -70,7 +71,7 @@ def choose_scn(context: Run, task: ReadTask, found: DictionaryTable) -> int:
     with context.connect() as oracle:
         check_followed(context, read_redo_facts(oracle))
         handover, tables = read_handover_and_tables(
-            oracle, [table], pipeline.source.container, pipeline.renamed, open_in_redo(context)
+            oracle, [table], pipeline.source.container, pipeline.renamed, partial(open_in_redo, context)
         )
         present = chosen_columns(pipeline, tables).get(table)
     if not context.landing.snapshots.was_begun(table, task.scn, chain_epoch(context)):
