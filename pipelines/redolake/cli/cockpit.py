@@ -136,7 +136,7 @@ def metrics(
     from redolake.cockpit.metrics import prometheus_text
 
     def answer() -> tuple[str, list[RedolakeError]]:
-        found = read_each(select_each(pipeline, config))
+        found = read_each(select_each(pipeline or None, config))
         failed = {name: one for name, one in found.items() if isinstance(one, RedolakeError)}
         for name, error in failed.items():
             print_error(f"{name}: {error}")

@@ -114,7 +114,7 @@ def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
     pipelines = load_configuration(config).pipelines
     if name is None and len(pipelines) != 1:
         raise no_choice("name one pipeline", config, pipelines)
-    name = name or next(iter(pipelines))
+    name = next(iter(pipelines)) if name is None else name
     if name not in pipelines:
         raise no_choice(f"no pipeline {name!r}", config, pipelines)
     read_from_airflow(pipelines[name].ledger.connection)
@@ -124,7 +124,7 @@ def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
 def select_each(name: str | None, config: Path | None) -> dict[str, Pipeline | ConfigurationError]:
     """Return the named pipeline, or all, by name: wrong settings of one cost no other its own. Raises ConfigurationError where
     none has right ones."""
-    if name:
+    if name is not None:
         return {name: select_pipeline(name, config)}
     found, wrong = load_each(config)
     return {**found.pipelines, **wrong}

@@ -183,6 +183,15 @@ def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settin
     )
 
 
+def test_an_empty_name_means_no_pipeline_of_several(settings: Path) -> None:
+    """As `-p "$NAME"` gives it where the variable is not set."""
+    add_pipeline(settings, "crm")
+    for command in (["tables"], ["status"], ["recover"]):
+        code, shown = run(*command, "-p", "", "--config", str(settings))
+        assert code != 0
+        assert "no pipeline ''" in shown
+
+
 @pytest.mark.parametrize("what", ["settings", "ledger", "cell"])
 def test_a_pipeline_that_cannot_be_read_costs_no_other_its_metrics_nor_its_status(settings: Path, what: str) -> None:
     crm = add_pipeline(settings, "crm", "    windw: {}\n" if what == "settings" else "")
