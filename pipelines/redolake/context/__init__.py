@@ -307,8 +307,8 @@ def is_gone(holder: str) -> bool:
     now_with_it = birth_of(int(pid))
     if now_with_it and f"/{birth}" != now_with_it:
         return True  # another process has the number by now
-    thread = kind.partition(" ")[2].partition(" ")[0]
-    return bool(now_with_it and thread) and not Path(f"/proc/{pid}/task/{thread}").exists()
+    thread = kind.removesuffix(" of process").removeprefix("thread ")
+    return bool(now_with_it and thread.isdecimal()) and not Path(f"/proc/{pid}/task/{thread}").exists()
 
 
 def may_end(holder: str) -> bool:

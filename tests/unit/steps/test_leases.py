@@ -232,6 +232,8 @@ def test_a_lease_is_taken_from_a_process_whose_number_another_program_has_by_now
     assert not is_gone(holder(os.getpid()))
     assert is_gone(holder(os.getpid(), started="1"))
     assert is_gone(f"thread 1 of {holder(os.getpid(), started='1')}")
+    assert is_gone(f"thread 4194305 of {holder(os.getpid())}")
+    assert not is_gone(f"beside {holder(os.getpid())}"), "as an older Redolake names a thread, which may still run"
     assert is_gone(holder(1, started="99999999999")), "another user's process has the number"
 
 
