@@ -196,7 +196,7 @@ STATES = {
     "25006": (LedgerUnavailable, "failover"),
     "57014": (LedgerUnavailable, "statement_timeout"),
     "40P01": (LedgerUnavailable, "run again"),
-    "40003": (LedgerUnavailable, "run again"),
+    "40003": (LedgerUnavailable, "is up"),  # nobody knows whether it was undone
     "57P01": (LedgerUnavailable, "is up"),
     "23505": (Terminal, "report-a-fault"),
 }

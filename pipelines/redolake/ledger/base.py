@@ -50,11 +50,12 @@ UNAVAILABLE = (  # the first one that fits: what is wrong, and what helps
         "wait until its failover is over; where ledger.url or ledger.connection names a standby, name the primary",
     ),
     (
-        re.compile("^(?:57014|25P0[34]):"), "the ledger's database allows too little time",
-        "raise statement_timeout, transaction_timeout and idle_in_transaction_session_timeout of this user",
+        re.compile("^(?:57014|25P0[34]):"), "the ledger's database has ended the statement or its session",
+        "raise statement_timeout, transaction_timeout and idle_in_transaction_session_timeout of this user, unless a person "
+        "has cancelled it",
     ),
     (re.compile("^53300:"), "the ledger's database has too many connections", "raise max_connections, or pool them"),
-    (re.compile("^40"), "the ledger's database has undone the transaction", "run again: nothing was written"),
+    (re.compile("^40(?!003)"), "the ledger's database has undone the transaction", "run again: nothing was written"),
     (
         re.compile(""), "the ledger's database does not answer",
         "check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
