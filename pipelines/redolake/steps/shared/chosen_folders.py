@@ -45,7 +45,7 @@ def check_paths_to_write(pipeline: Pipeline, option: str, folder: str, paths: It
         check_folder_to_write(pipeline, option, place)
         filesystem, root = open_filesystem(place)
         if filesystem.exists(root):
-            refuse_folder(option, place, "exists already, and nothing there is replaced")
+            refuse_folder(option, place, "exists already, and nothing there is replaced", "remove it, or name another folder")
     return places
 
 
@@ -61,8 +61,10 @@ def check_folder(pipeline: Pipeline, option: str, folder: str, own: Iterable[str
     return above
 
 
-def refuse_folder(option: str, folder: str, what: str) -> NoReturn:
-    cure = "name one below `lake`, or add one for such files to `allowed_folders` in pipelines.yml"
+OTHER_FOLDER = "name one below `lake`, or add one for such files to `allowed_folders` in pipelines.yml"
+
+
+def refuse_folder(option: str, folder: str, what: str, cure: str = OTHER_FOLDER) -> NoReturn:
     raise ConfigurationError([Finding(option, f"{folder} {what}", cure)])
 
 
