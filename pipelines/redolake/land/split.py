@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from redolake.records.split import SplitTransaction, SplitTransactions, TransactionName
-from redolake.values.redo import CHANGES, NO_XID, Operation
+from redolake.values.redo import CHANGES, NO_XID, UNKNOWN_SEQUENCE, Operation
 from redolake.values.scn import ChainPosition, Scn
 
 COLUMNS = ("con_id", "xid", "operation_code", "scn")
@@ -23,6 +23,8 @@ Name = tuple[int | None, str]
 def after_next_window(before: SplitTransactions, batches: Iterable[pa.RecordBatch], resetlogs_id: int) -> SplitTransactions:
     """Return the state at the end of the next window. A window that contains later rows of a transaction contains its START
     too, in any order. A transaction that was rolled back lacks nothing, and an undo slot has one open transaction at a time.
+
+    Undo rows and rollbacks may lack their transaction's number: then they are of the one that has the undo slot.
 
     A COMMIT without a container has its START under any, as that of another container it counts as without one."""
     seen, scns = Counter[tuple[int | None, str, int]](), dict[tuple[int | None, str, int], int]()
@@ -35,6 +37,7 @@ def after_next_window(before: SplitTransactions, batches: Iterable[pa.RecordBatc
     started = {(con_id, xid): scns[con_id, xid, code] for con_id, xid, code in seen if code == Operation.START}
     begun = {**{(t.con_id, t.xid): t.scn for t in before.begun}, **started}
     unplaced = {xid for _, xid in begun}
+    unnumbered = set(map(without_number, begun))
 
     def lacks_start(con_id: int | None, xid: str) -> bool:
         return xid not in unplaced if con_id is None else (con_id, xid) not in begun and (None, xid) not in begun
@@ -44,18 +47,26 @@ def after_next_window(before: SplitTransactions, batches: Iterable[pa.RecordBatc
     for (con_id, xid, code), count in seen.items():
         if xid == NO_XID or not lacks_start(con_id, xid):
             continue
-        if code in CHANGES:
+        if code in CHANGES and (con_id, xid) not in unnumbered:
             rows[con_id, xid] += count
         if code == Operation.COMMIT:
             rows[con_id, xid] += 0
             committed[con_id, xid] = ChainPosition(resetlogs_id, Scn(scns[con_id, xid, code])).name
-    undone = {(con_id, xid) for con_id, xid, code in seen if code == Operation.ROLLBACK}
-    ended = undone | {(con_id, xid) for con_id, xid, code in seen if code == Operation.COMMIT}
-    ended |= find_replaced(started, begun)
+    undone = {(con_id, xid): scns[con_id, xid, code] for con_id, xid, code in seen if code == Operation.ROLLBACK}
+    ended = undone.keys() | {(con_id, xid) for con_id, xid, code in seen if code == Operation.COMMIT}
+    freed = set(map(without_number, started.keys() | ended))
+    ended |= find_replaced(started, begun) | {name for name in begun if begun[name] <= undone.get(without_number(name), -1)}
+
+    def lacks_nothing(name: Name) -> bool:
+        other = without_number(name)
+        return name in undone or (not committed.get(name) and (other in undone or (name == other and name in freed)))
+
     return SplitTransactions(
         begun=tuple(TransactionName(*name, begun[name]) for name in sorted(begun.keys() - ended, key=_order)),
         transactions=tuple(
-            SplitTransaction(*name, rows[name], committed.get(name)) for name in sorted(rows.keys() - undone, key=_order)
+            SplitTransaction(*name, rows[name], committed.get(name))
+            for name in sorted(rows, key=_order)
+            if not lacks_nothing(name)
         ),
     )
 
@@ -68,6 +79,11 @@ def find_replaced(started: Iterable[Name], begun: Iterable[Name]) -> set[Name]:
         newest[con_id, slot] = max(newest.get((con_id, slot), 0), int(sequence or 0))
     parts = ((name, (name[0], name[1].rpartition(".")[0]), name[1].rpartition(".")[2]) for name in begun)
     return {name for name, slot, sequence in parts if int(sequence or 0) < newest.get(slot, 0)}
+
+
+def without_number(name: Name) -> Name:
+    """Return the name of a transaction as rows have it of which LogMiner knows the undo slot alone."""
+    return name[0], f"{name[1].rpartition('.')[0]}{UNKNOWN_SEQUENCE}"
 
 
 def _order(name: Name) -> tuple[int, str]:

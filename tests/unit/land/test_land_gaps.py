@@ -202,6 +202,30 @@ def test_a_commit_without_a_start_is_known_also_of_a_transaction_without_rows(la
     assert {one.xid: one.scn for one in state.begun} == {"5.5.6": 356}, "5.5.5 had its undo slot before"
 
 
+def test_rows_without_their_transactions_number_are_of_the_one_that_has_the_undo_slot(landing):
+    begin = ChainPosition(11, 100)
+    landing.gaps.keep_without_start(begin.name)
+    begun = [on_two(301 + slot, 6, f"2.{slot}.2") for slot in range(4)]
+    older = [on_two(320, 1, "3.1.4294967295"), on_two(321, 1, "3.2.4294967295"), on_two(322, 1, "3.3.7")]
+    land(landing, window(300, 350, [(THREE,)]), 300, rows=((*begun, *older),))
+    rows = [on_two(360, 1, "2.0.4294967295"), on_two(361, 36, "2.1.4294967295")]  # to a savepoint, and to its beginning
+    rows += [
+        on_two(362, 36, "2.2.4294967295"),
+        on_two(363, 6, "2.2.3"),
+        on_two(364, 36, "2.3.4294967295"),
+        on_two(365, 6, "2.3.4"),
+    ]
+    rows += [on_two(366, 7, "3.2.9"), on_two(367, 36, "3.3.4294967295")]
+    land(landing, window(350, 400, [(THREE,)]), 350, rows=(tuple(rows),))
+    state = landing.gaps.without_start(begin.name, begin)
+
+    assert {one.xid: one.scn for one in state.begun} == {"2.0.2": 301, "2.2.3": 363, "2.3.4": 365}
+    assert {one.xid: (one.rows, bool(one.committed)) for one in state.transactions} == {
+        "3.1.4294967295": (1, False),
+        "3.2.9": (0, True),
+    }
+
+
 def replaced(rows, by):
     return [{**one, "scn": one["scn"] + by} for one in rows]
 
