@@ -129,7 +129,8 @@ def metrics(
 ) -> None:
     """Print metrics in the text format of Prometheus, of one pipeline or of all. Only the ledger is read.
 
-    Of a pipeline that cannot be read there is `redolake_unreadable` alone, and the exit code is that of its error.
+    Of a pipeline that cannot be read there is `redolake_unreadable` alone; where none can be, nothing is printed. The exit
+    code is that of the error.
 
     For node_exporter: write the output into a file of its textfile collector.
     """
