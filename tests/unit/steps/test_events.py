@@ -11,7 +11,9 @@ import pytest
 from redolake.cockpit.health import FailureFact
 from redolake.config import Pipeline
 from redolake.context import Run
-from redolake.records.codec import from_body
+from redolake.records.codec import from_body, to_body
+from redolake.records.proofs import ProvedHistory
+from redolake.records.shown_facts import ProofFact
 from redolake.steps.shared.events import due_events, record_failure
 from redolake.values.events import FIELDS, FOLDER
 from redolake.values.table import TableId
@@ -62,6 +64,22 @@ def test_a_log_that_cannot_be_read_is_recorded_with_its_first_time_and_forgotten
         assert (said.since, "a commit is missing" in said.what) == (from_body(FailureFact, first, "").since, True)
         record_failure(run, "")
         assert run.ledger.fact("events") is None
+
+
+def test_a_fact_of_the_ledger_that_cannot_be_read_stops_no_batch(pipeline: Pipeline) -> None:
+    """Facts are shown to people, and nothing else waits for them."""
+    with Run(pipeline) as run:
+        run.ledger.record_fact("snapshot", {"state": "no state"}, "SHOP.ORDERS")
+        assert due_events(run) == ()
+        assert "the snapshot of SHOP.ORDERS" in from_body(FailureFact, run.ledger.fact("events") or {}, "").what
+
+
+def test_a_proof_whose_history_differs_is_not_equal(pipeline: Pipeline) -> None:
+    differs = ProofFact(99, 7, 12, history=ProvedHistory(extra_rows=2))
+    with Run(pipeline) as run:
+        run.ledger.record_proof(TableId("SHOP", "ORDERS"), to_body(differs))
+        (found,) = (one for one in due_events(run) if one["kind"] == "proof" and one["to_scn"] == 99)
+    assert (found["reason"], found["text"]) == ("differs", "its history: 0 missing rows, 2 extra rows")
 
 
 @pytest.mark.parametrize("name", ["_EVENTS.ORDERS", 'SHOP."_events"', '"_events"."_events"'])

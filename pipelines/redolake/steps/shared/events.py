@@ -16,9 +16,10 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.context import Run, now
-from redolake.errors import LakeUnavailable, RedolakeError
+from redolake.errors import LakeUnavailable, LedgerUnavailable, RedolakeError
 from redolake.host.filesystem import storage_errors
 from redolake.ledger.batch_stats import table_stats
+from redolake.reconcile.table_state import proofs_in
 from redolake.records.codec import from_body, to_body
 from redolake.records.shown_facts import FailureFact, ProofFact, SnapshotFact
 from redolake.values.events import commits_of, log_folder
@@ -31,20 +32,25 @@ MOST = 10_000  # events of one job
 
 
 def due_events(run: Run) -> tuple[Event, ...]:
-    """Return the events that the lake's log may lack, the oldest first; none where `keep.events` is not set. A log that cannot
-    be read is recorded, as one that cannot be written."""
+    """Return the events that the lake's log may lack, the oldest first; none where `keep.events` is not set. A log, or a fact
+    of the ledger, that cannot be read is recorded, as a log that cannot be written."""
     keep = run.pipeline.keep.events
     if keep is None:
         return ()
     try:
-        log = read_log(log_folder(run.pipeline.lake))
-        last = None if log is None else log.txns().get(commits_of(run.name))
+        return found_since(run, keep)
+    except LedgerUnavailable:
+        raise
     except RedolakeError as error:
         record_failure(run, error.what)
-        return ()
     except storage_errors() as error:
         record_failure(run, str(error))
-        return ()
+    return ()
+
+
+def found_since(run: Run, keep: timedelta) -> tuple[Event, ...]:
+    log = read_log(log_folder(run.pipeline.lake))
+    last = None if log is None else log.txns().get(commits_of(run.name))
     at = now()
     written = at - FIRST if last is None else min(at, datetime.fromtimestamp(last / 1_000_000, UTC))
     since = max(written - CLOCKS_DIFFER, at - keep)
@@ -119,22 +125,29 @@ def of_tables(run: Run) -> Iterator[Event]:
             loaded = {"to_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
             yield event(run, "snapshot", f"{table}/{fact.scn}", found.at, table_name=table, **loaded)
     for table, found in facts["proofs"].items():
-        for body in found.body.get("proofs", ()):
-            proof = from_body(ProofFact, body, f"the proofs of {table}")
-            at = datetime.fromisoformat(body["at"])
+        for proof in proofs_in(found.body, table):
             said = {"reason": proof_word(proof), "text": proof_text(proof)}
-            name = f"{table}/{body['at']}"
-            yield event(run, "proof", name, at, table_name=table, to_scn=proof.scn, row_count=proof.rows, **said)
+            name = f"{table}/{proof.at}"
+            yield event(run, "proof", name, proof.when, table_name=table, to_scn=proof.scn, row_count=proof.rows, **said)
 
 
 def proof_word(proof: ProofFact) -> str:
-    return "equal" if proof.is_equal else "differs" if proof.error is None else "not compared"
+    if proof.error is not None:
+        return "not compared"
+    return "equal" if proof.is_equal and (proof.history is None or proof.history.is_equal) else "differs"
 
 
 def proof_text(proof: ProofFact) -> str | None:
-    if proof.error is not None or proof.is_equal:
+    if proof.error is not None:
         return proof.error
-    return f"{proof.missing_rows} missing rows, {proof.extra_rows} extra rows, {proof.differing_cells} differing cells"
+    texts = []
+    if not proof.is_equal:
+        texts.append(
+            f"{proof.missing_rows} missing rows, {proof.extra_rows} extra rows, {proof.differing_cells} differing cells"
+        )
+    if (history := proof.history) is not None and not history.is_equal:
+        texts.append(f"its history: {history.missing_rows} missing rows, {history.extra_rows} extra rows")
+    return "; ".join(texts) or None
 
 
 def of_people(run: Run, since: datetime) -> Iterator[Event]:
