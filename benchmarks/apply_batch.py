@@ -112,7 +112,7 @@ def copy_table(source: str, target: str, table: str, other: str) -> None:
     """Copy a loaded table as if another one had been loaded, which Spark would do in seconds."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*.crc"))
     for file in Path(target, "_delta_log").glob("0*"):
-        file.write_text(file.read_text().replace(f"/{table}/", f"/{other}/"))
+        file.write_text(file.read_text().replace(table, other))
 
 
 def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:
