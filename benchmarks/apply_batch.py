@@ -154,7 +154,7 @@ def count_requests() -> list[str]:
 
 def jobs_of(spark: Any, connect: bool) -> int:
     """Return how many jobs Spark has begun; a Connect client cannot ask."""
-    return 0 if connect else spark.sparkContext._jsc.sc().dagScheduler().nextJobId().get()
+    return 0 if connect else int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def session(connect: bool, settings: dict[str, str]) -> Any:
