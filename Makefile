@@ -59,7 +59,7 @@ $(STAMP): pyproject.toml $(HASHES)
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator, SOURCE=standby a standby)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator, SOURCE=standby a standby, SOURCE=standby-alone without its primary)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle) $(if $(SOURCE),--source $(SOURCE))
 
 sql: $(STAMP) ## Open a SQL prompt on the source of a demo that was kept running

@@ -146,6 +146,7 @@ def show_details(status: Status) -> None:
             print_notice(f"window {window.name}: rows of {one.table} {what}")
     some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
     print_lines(some if status.open_transactions else "No transaction is open.")
+    show_standby(status)
     show_declared_gaps(status.declared_gaps)
     show_dropped(status.dropped)
     for new in status.announced:
@@ -161,6 +162,13 @@ def show_details(status: Status) -> None:
     if status.lost is not None:
         lost = status.lost
         print_alert(f"LOST since {lost.since}: {lost.what}", f"  do this: redolake recover -p {status.pipeline}")
+
+
+def show_standby(status: Status) -> None:
+    from redolake.steps.shared.status import standby_lines
+
+    for line in standby_lines(status):
+        print_lines(line)
 
 
 def show_streams(status: Status) -> None:

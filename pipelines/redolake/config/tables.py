@@ -64,7 +64,9 @@ class OnDdl(Settings):
         "hold", description="the key was added, dropped or changed: snapshot the table again by itself, or hold it"
     )
     unknown_ddl: Literal["resnapshot", "hold"] = Field(
-        "hold", description="any other DDL that is not followed: snapshot the table again by itself, or hold it"
+        "hold",
+        description="any other DDL that is not followed, or a transaction that may have changed the table in redo that was "
+        "never read: snapshot the table again by itself, or hold it",
     )
 
 

@@ -5,7 +5,8 @@ Times are ISO texts in UTC by this host's clock. Nothing decides by these record
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
@@ -19,9 +20,12 @@ LogKind = Literal["read", "unread", "online", "due", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class SourceFact:
-    """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included."""
+    """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included. `lags` are seconds by
+    the names of a standby's V$DATAGUARD_STATS."""
 
+    FORMAT: ClassVar[int] = 2
     ahead_seconds: Annotated[float, Field(gt=-1e9, lt=1e9)]
+    lags: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

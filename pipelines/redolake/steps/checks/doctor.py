@@ -136,6 +136,13 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
     """Return a finding where names shall come from the redo, and no archived log of the incarnation has a whole dictionary."""
     if redo is None:
         return []
+    if redo.is_standby and pipeline.source.is_stream and pipeline.source.primary is None:
+        what = (
+            "is a physical standby, and no primary is named: what is sent is received, and no table can be read, for "
+            "OpenLogReplicator sends no transaction that began before it"
+        )
+        cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
+        return [Finding("open transactions", what, cure, "warning")]
     if redo.is_standby and pipeline.source.dictionary == "redo":
         what = "a standby is open read only, and LogMiner refuses a dictionary in the redo there (ORA-01300)"
         return [Finding("`dictionary: redo`", what, "set `dictionary: online` under `source`, or connect to the primary")]

@@ -33,7 +33,7 @@ from redolake.steps.shared.same_container import pdb_change, record_pdb_change, 
 from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import record_choices
 from redolake.steps.shared.status import DeclaredGapReport, gap_report
-from redolake.steps.snapshots.begin import first_position
+from redolake.steps.snapshots.begin import check_shown, first_position
 from redolake.values.redo import ContainerIdentity, Position, RedoFacts
 from redolake.values.scn import BEFORE_ALL, Scn
 from redolake.values.utc import beside
@@ -268,7 +268,10 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
         )
     if kind == "snapshot":
         handover = read_handover(oracle, context.pipeline.source.container)
+        check_shown(context, handover)
         end = first_position(context.pipeline, found.facts, handover)
+        if not handover.is_listed and found.gap_end is not None and found.gap_end.scn <= handover.snapshot_scn:
+            end = max(end, found.gap_end, key=lambda position: position.chain_position)
         opened = None if found.error is None else found.error["where"].get("opened_scn")
         if isinstance(opened, int) and end.scn < opened <= handover.start_scn:
             end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older

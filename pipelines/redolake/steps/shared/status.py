@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,15 +13,18 @@ from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import landed_position, proven_position, reconcile_once
+from redolake.reconcile.omitted_tables import begins_at, without_start
+from redolake.reconcile.table_state import one
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap, GapKind
-from redolake.records.shown_facts import StreamFact, StreamsFact
+from redolake.records.shown_facts import SourceFact, StreamFact, StreamsFact
 from redolake.records.split import SplitTransaction
 from redolake.records.windows import RereadRows, WindowManifest, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
 from redolake.steps.shared.scn_times import end_time, iso
+from redolake.values.amounts import duration
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 
@@ -151,6 +154,9 @@ class Status:
     streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
     unproved_since_scn: int | None = None  # since when they were received without asking the database
     next_start_scn: int | None = None
+    without_start: tuple[SplitTransaction, ...] | None = None  # None where each snapshot knew what was open
+    lags: Mapping[str, float] = field(default_factory=dict)  # seconds that a standby was behind at the last contact
+    read_from_scn: int | None = None  # where the redo begins of which these have no START
 
 
 @step
@@ -165,7 +171,7 @@ def read_status(context: Run) -> Status:
     reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
     position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
     landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
-    last = None if pruned is None else pruned.steps[-1]
+    last, contact = None if pruned is None else pruned.steps[-1], one(reading, "source")
     return Status(
         pipeline=context.name,
         landed_to_scn=None if landed is None else landed.end_scn - 1,
@@ -185,7 +191,21 @@ def read_status(context: Run) -> Status:
         streams=() if streams is None else streams.streams,
         unproved_since_scn=None if streams is None else streams.unproved_since,
         next_start_scn=None if position is None else int(position.scn),
+        lags={} if contact is None else from_body(SourceFact, contact.body, "the last contact in the ledger").lags,
+        **unknown_beginnings(context, reading.tables),
     )
+
+
+def unknown_beginnings(context: Run, tables: Sequence[TableEntry]) -> dict[str, Any]:
+    """Return the transactions without a START, and from where on redo was read, if a table's snapshot did not know what was
+    open."""
+    position = proven_position(context)
+    begin = None if position is None else begins_at(context, position.chain_position)
+    state = None if position is None else without_start(context, position.chain_position)
+    snapshots = context.landing.snapshots
+    if begin is None or state is None or all(snapshots.is_listed(one.table, one.snapshot_scn or 0) for one in tables):
+        return {}
+    return {"without_start": state.transactions, "read_from_scn": begin[1].scn}
 
 
 def read_streams(context: Run) -> StreamsFact | None:
@@ -336,6 +356,24 @@ def transactions_line(title: str, transactions: Sequence[GapTransaction | SplitT
         named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
         more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
         yield f"  {title}: {named}{more}"
+
+
+def standby_lines(status: Status) -> Iterator[str]:
+    """Yield how far a standby was behind, and what is known of transactions that may be older than all redo that was read."""
+    if status.lags:
+        behind = ", ".join(f"{name} {duration(seconds)}" for name, seconds in sorted(status.lags.items()))
+        yield f"The standby at the last contact: {behind}"
+    if status.without_start is None:
+        return
+    ended = [at for one in status.without_start if (at := one.committed_at) is not None]
+    still = [one.xid for one in status.without_start if one.committed is None]
+    last = f", the last at SCN {max(ended).scn}" if ended else ""
+    yield (
+        f"No primary was asked which transactions were open when tables were read. Of those that began before SCN "
+        f"{status.read_from_scn}, where the redo begins, {len(ended)} have committed{last}"
+        + (f", and {', '.join(still[:5])}{' and others' if len(still) > 5 else ''} may be open" if still else "")
+    )
+    yield "  whether others are open cannot be said: one that commits holds the tables that were read before"
 
 
 def dropped_lines(dropped: Sequence[DropReport]) -> Iterator[str]:
