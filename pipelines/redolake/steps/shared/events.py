@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.context import Run, now
-from redolake.errors import LakeUnavailable, RedolakeError
+from redolake.errors import LakeDamaged, LakeUnavailable
 from redolake.host.filesystem import storage_errors
 from redolake.ledger.batch_stats import table_stats
 from redolake.records.codec import from_body, to_body
@@ -39,7 +39,7 @@ def due_events(run: Run) -> tuple[Event, ...]:
     try:
         log = read_log(log_folder(run.pipeline.lake))
         last = None if log is None else log.txns().get(commits_of(run.name))
-    except RedolakeError as error:
+    except LakeDamaged as error:
         record_failure(run, error.what)
         return ()
     except storage_errors() as error:
