@@ -9,7 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import functions as F
 
 from redolake.apply.spark.quoting import table_at
@@ -489,3 +491,21 @@ def test_delta_clusters_by_measured_columns(spark: Any, tmp_path: Path) -> None:
 )
 def test_spark_takes_no_extension_later(spark: Any) -> None:
     assert "CANNOT_MODIFY_STATIC_CONFIG" in refusal(lambda: spark.conf.set("spark.sql.extensions", "x"))
+
+
+@assumes(
+    "a row group whose footer leaves NaN out is passed over, unless filters are not pushed down",
+    of="pyspark",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="in Spark set `spark.sql.parquet.filterPushdown` to `false`",
+)
+def test_spark_finds_nan_in_a_file_of_another_writer_without_pushed_filters(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"d": [1.0, float("inf"), float("nan")]}))
+    spark.sql(f"ALTER TABLE {table_at(path)} SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '0')")
+    DeltaTable(path).update(updates={"d": "d"})  # its statistics are not Delta's now
+    found = {}
+    for pushed in ("true", "false"):
+        with setting(spark, "spark.sql.parquet.filterPushdown", pushed):
+            found[pushed] = spark.sql(f"SELECT d FROM {table_at(path)} WHERE d = CAST('NaN' AS DOUBLE)").count()
+    assert found == {"true": 0, "false": 1}
