@@ -11,6 +11,7 @@ import argparse
 import atexit
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -27,7 +28,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve()
-KEYS, STEP = 200, 1000
+KEYS, STEP = 200, 1000  # changes of a table in a batch, and SCNs
+JAVA, WORKERS, CLIENT = "Java", "workers", "client"
 # Of a server that is kept alive: Java compiles all the better what every batch runs.
 SETTINGS = {
     "spark.log.level": "ERROR",
@@ -45,7 +47,7 @@ SETTINGS = {
 # --- One checkout's batches: a process of its own, which runs one for each line it is given ----------------------------------
 
 
-def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
+def serve(folder: Path, number_of_tables: int, keys: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
     from redolake.job.batch import run_batch
     from redolake.job.snapshot import run_snapshot
     from redolake.records.batches.spec import Course, Destination, LandedWindow, TableTask
@@ -70,14 +72,17 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
     source = folder / "source.parquet"
     pq.write_table(pa.table({name: pa.array([], pa.string()) for name in types}), source)
 
+    requests = count_requests()
     spark = session(connect, settings)
     loads = zip(tables, targets, app_ids, versions, strict=True)
-    loaded = tuple(SnapshotTask(*load, files=(str(source),), scn=1) for load in loads)
-    run_snapshot(spark, SnapshotSpec("p", 1, "token", loaded, str(folder / "snapshot.json")))
+    loaded = SnapshotTask(*next(iter(loads)), files=(str(source),), scn=1)
+    run_snapshot(spark, SnapshotSpec("p", 1, "token", (loaded,), str(folder / "snapshot.json")))
+    for table, target in zip(tables[1:], targets[1:], strict=True):
+        copy_table(targets[0], target, str(tables[0]), str(table))
     carried: tuple[str, ...] = ()
     for number, _ in enumerate(sys.stdin, 1):
         start = number * STEP
-        file = land(folder, number, [table.name for table in tables])
+        file = land(folder, number, [table.name for table in tables], keys)
         window = LandedWindow(f"{1:010d}-{start:020d}-{start + STEP:020d}", start, start + STEP, (str(file),))
         tasks = tuple(
             TableTask(table, Destination(target, app_id), Course((version,)))
@@ -89,15 +94,25 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
             parallel_tables=at_once,
             redo={"windows": (window,), "carry_in": carried, "rows": pq.read_metadata(file).num_rows + number_of_tables},
         )  # fmt: skip
-        began, cpu = time.perf_counter(), cpu_seconds()
+        began, cpu, asked = time.perf_counter(), cpu_seconds(), len(requests)
+        jobs = jobs_of(spark, connect)
         result = run_batch(spark, spec)
-        seconds, cpu = time.perf_counter() - began, cpu_seconds() - cpu
+        seconds, spent = time.perf_counter() - began, {name: now - cpu[name] for name, now in cpu_seconds().items()}
+        counted = {"requests": len(requests) - asked, "jobs": jobs_of(spark, connect) - jobs}
         if errors := [table.error for table in result.tables if table.error]:
             sys.exit(f"a table stopped: {errors[0]}")
         carried = result.carry_files
-        sys.stdout.write(f"{seconds} {cpu}\n")
+        figures = {"clock": seconds, "CPU": sum(spent.values()), **spent, **counted}
+        sys.stdout.write(json.dumps({name: value for name, value in figures.items() if value}) + "\n")
         sys.stdout.flush()
     spark.stop()
+
+
+def copy_table(source: str, target: str, table: str, other: str) -> None:
+    """Copy a loaded table as if another one had been loaded, which Spark would do in seconds."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*.crc"))
+    for file in Path(target, "_delta_log").glob("0*"):
+        file.write_text(file.read_text().replace(f"/{table}/", f"/{other}/"))
 
 
 def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:
@@ -112,11 +127,34 @@ def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:
     return spec.BatchSpec(**given, **{name: value for name, value in {**redo, **newer}.items() if name in known})
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and Spark's; those of short-lived workers would be lost with them."""
-    mine = psutil.Process()
-    counted = [mine, *(child for child in mine.children(recursive=True) if child.name() == "java")]
-    return sum(sum(process.cpu_times()[:2]) for process in counted)
+def cpu_seconds() -> dict[str, float]:
+    """Return the CPU seconds of Spark's Java, of its Python workers with those that have ended, and of this process."""
+    mine, spent = psutil.Process(), dict.fromkeys((JAVA, WORKERS, CLIENT), 0.0)
+    for process in (mine, *mine.children(recursive=True)):
+        times = process.cpu_times()
+        kind = CLIENT if process == mine else JAVA if process.name() == "java" else WORKERS
+        spent[kind] += sum(times[:4] if kind == WORKERS else times[:2])
+    return spent
+
+
+def count_requests() -> list[str]:
+    """Return a list that grows by the name of each request to a Connect server."""
+    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
+
+    sent, create = list[str](), SparkConnectServiceStub.__init__
+
+    def counted(stub: Any, channel: Any) -> None:
+        create(stub, channel)
+        for name, call in list(vars(stub).items()):
+            setattr(stub, name, lambda *given, _name=name, _call=call, **more: (sent.append(_name), _call(*given, **more))[1])
+
+    SparkConnectServiceStub.__init__ = counted
+    return sent
+
+
+def jobs_of(spark: Any, connect: bool) -> int:
+    """Return how many jobs Spark has begun; a Connect client cannot ask."""
+    return 0 if connect else spark.sparkContext._jsc.sc().dagScheduler().nextJobId().get()
 
 
 def session(connect: bool, settings: dict[str, str]) -> Any:
@@ -134,7 +172,7 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
     ]
     server = subprocess.Popen([f"{sys.prefix}/bin/redolake", "spark", "serve", *options], stdout=sys.stderr)
     atexit.register(server.terminate)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not listens(port):
         if server.poll() is not None or time.monotonic() > deadline:
             sys.exit("the Connect server does not listen")
@@ -142,16 +180,16 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
     return open_session("connect", f"sc://127.0.0.1:{port}", settings)
 
 
-def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
+def land(folder: Path, number: int, tables: Sequence[str], keys: int = KEYS) -> Path:
     from redolake.values.landed_schema import LANDED_SCHEMA
 
     file = folder / f"redo-{number}.parquet"
-    rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables))]
+    rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables, keys))]
     pq.write_table(pa.Table.from_pylist(rows, LANDED_SCHEMA), file)
     return file
 
 
-def redo(number: int, tables: Sequence[str]) -> Iterator[dict[str, Any]]:
+def redo(number: int, tables: Sequence[str], keys: int = KEYS) -> Iterator[dict[str, Any]]:
     """Yield transactions of one change per table: new keys, an update of each key of the batch before, deletes of the oldest.
     The last one ends in the next batch."""
     scn = number * STEP
@@ -160,23 +198,23 @@ def redo(number: int, tables: Sequence[str]) -> Iterator[dict[str, Any]]:
         "rollback": False,
     }  # fmt: skip
     if number > 1:
-        yield {**shared, "scn": scn, "rs_id": "0", "xid": f"1.{number - 1}.{KEYS}", "operation": "COMMIT", "operation_code": 7}
-    for n in range(1, KEYS + 1):
+        yield {**shared, "scn": scn, "rs_id": "0", "xid": f"1.{number - 1}.{keys}", "operation": "COMMIT", "operation_code": 7}
+    for n in range(1, keys + 1):
         kind = (1, 3, 2)[n % 3] if number > 2 else 1
         own = {**shared, "xid": f"1.{number}.{n}", "rs_id": f"{n:06d}"}
         for table_number, table in enumerate(tables):
-            code, sql, key = change(kind, number, n, table)
+            code, sql, key = change(kind, number, n, table, keys)
             operation = {1: "INSERT", 2: "DELETE", 3: "UPDATE"}[code]
             yield {
                 **own, "scn": scn + n, "operation": operation, "operation_code": code, "seg_owner": "SHOP", "table_name": table,
                 "object_id": table_number, "row_id": f"AAAAAAAAA{key:09d}", "sql_redo": sql,
             }  # fmt: skip
-        if n < KEYS:
+        if n < keys:
             yield {**own, "scn": scn + n + 1, "operation": "COMMIT", "operation_code": 7}
 
 
-def change(kind: int, number: int, n: int, table: str) -> tuple[int, str, int]:
-    key = (number if kind == 1 else number - 1 if kind == 3 else number - 2) * KEYS + n - {1: 0, 3: 1, 2: 2}[kind]
+def change(kind: int, number: int, n: int, table: str, keys: int = KEYS) -> tuple[int, str, int]:
+    key = (number if kind == 1 else number - 1 if kind == 3 else number - 2) * keys + n - {1: 0, 3: 1, 2: 2}[kind]
     name = f'"SHOP"."{table}"'
     values = {
         "ID": f"'{key}'", "NAME": f"'row {key}, it''s text'", "AMOUNT": f"'{key}.25'", "PRICE": "'9.99'",
@@ -211,13 +249,13 @@ def start(
     return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def one_batch(server: subprocess.Popen[str]) -> tuple[float, ...]:
-    """Return wall-clock seconds and CPU seconds."""
+def one_batch(server: subprocess.Popen[str]) -> dict[str, float]:
+    """Return wall-clock seconds, CPU seconds, those of each process, and how often Spark was asked."""
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write("\n")
     server.stdin.flush()
-    return tuple(map(float, server.stdout.readline().split()))
+    return dict(json.loads(server.stdout.readline()))
 
 
 def summary(name: str, figures: Sequence[float]) -> str:
@@ -229,6 +267,7 @@ def main() -> None:
     arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
     arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
     arguments.add_argument("--tables", type=int, default=5)
+    arguments.add_argument("--changes", type=int, default=KEYS, help="of each table in a batch")
     arguments.add_argument("--at-once", type=int, default=2, help="tables that are merged side by side")
     arguments.add_argument("--connect", action="store_true", help="through Spark Connect instead of in the same process")
     arguments.add_argument("--batches", type=int, default=8)
@@ -242,14 +281,18 @@ def main() -> None:
         serve(
             given.serve,
             given.tables,
+            given.changes,
             given.at_once,
             given.connect,
             {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)},
         )
         return
-    options = [f"--tables={given.tables}", f"--at-once={given.at_once}", *["--connect"] * given.connect] + [
-        f"--conf={item}" for item in given.conf
-    ]
+    options = [
+        f"--tables={given.tables}",
+        f"--at-once={given.at_once}",
+        f"--changes={given.changes}",
+        *["--connect"] * given.connect,
+    ] + [f"--conf={item}" for item in given.conf]
     found = checkouts(given.this, given.against or (given.this if given.against_conf else None))
     own = {"this": [], "against": [f"--conf={item}" for item in given.against_conf]}
     with tempfile.TemporaryDirectory() as folder:
@@ -260,11 +303,18 @@ def main() -> None:
     counted = turns[given.warm_up :]
     if given.json:
         given.json.write_text(json.dumps(counted, indent=1))
-    for place, unit in enumerate(("clock", "CPU")):
+    for unit in counted[0]["this"]:
         for name in found:
-            sys.stdout.write(summary(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
+            sys.stdout.write(summary(f"{name}, {unit}", [turn[name].get(unit, 0) for turn in counted]))
         if "against" in found:
-            sys.stdout.write(summary(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
+            pairs = [turn["this"][unit] / turn["against"][unit] for turn in counted if turn["against"].get(unit)]
+            sys.stdout.write(summary(f"ratio, {unit}", pairs) if pairs else "")
+    for name in found:
+        spent = {
+            kind: 1000 * median(turn[name].get(kind, 0) for turn in counted) / given.tables for kind in (JAVA, WORKERS, CLIENT)
+        }
+        listed = ", ".join(f"{kind} {ms:.0f}" for kind, ms in spent.items())
+        sys.stdout.write(f"{name}, ms of CPU a table: {listed}, all {sum(spent.values()):.0f}\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ should cost what such a batch costs. With another checkout of this repository, e
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -57,7 +58,7 @@ def serve(folder: Path, ddls: int) -> None:
                 shop.run_sql(*changes(table, next(key)))
                 shop.run_sql(STEPS[n % len(STEPS)].format(table=table, n=n // len(STEPS)))
             shop.run_sql(*changes(table, next(key)))
-            sys.stdout.write(" ".join(map(str, [*figures, *applied(shop, pipeline, spark)])) + "\n")
+            sys.stdout.write(json.dumps(dict(zip(FIGURES, [*figures, *applied(shop, pipeline, spark)], strict=True))) + "\n")
             sys.stdout.flush()
     spark.stop()
 
@@ -107,15 +108,16 @@ def main() -> None:
         turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(1 + given.rounds)][1:]
         for server in servers.values():
             server.communicate()
-    for place, figure in enumerate(FIGURES):
+    for figure in FIGURES:
         for name in found:
-            sys.stdout.write(summary(f"{name}, {figure}", [turn[name][place] for turn in turns]))
-    for place, unit in ((0, "clock"), (1, "CPU")):
+            sys.stdout.write(summary(f"{name}, {figure}", [turn[name][figure] for turn in turns]))
+    for unit in ("clock", "CPU"):
+        small, ranged = f"small batch, s {unit}", f"DDLs, s {unit}"
         for name in found:
-            ranges = [turn[name][2 + place] / (given.ddls + 1) / turn[name][place] for turn in turns]
+            ranges = [turn[name][ranged] / (given.ddls + 1) / turn[name][small] for turn in turns]
             sys.stdout.write(f"{name}: a range takes {median(ranges):.2f} times the time of a small batch, {unit}\n")
         if "against" in found:
-            ratios = [turn["against"][2 + place] / turn["this"][2 + place] for turn in turns]
+            ratios = [turn["against"][ranged] / turn["this"][ranged] for turn in turns]
             sys.stdout.write(summary(f"ratio, {unit}", ratios))
 
 

@@ -101,7 +101,7 @@ def measure(number: int, windows: int, folder: Path) -> None:
                 "tables": tables,
             }
         )
-        measured("doctor", number, lambda: steps.run_doctor(pipeline, params))
+        measured("doctor", number, lambda: steps.examine(steps.Run(pipeline, params)))
         measured("begin snapshot", number, lambda: steps.begin_snapshot(Run(pipeline, params)))
         for window in range(windows):
             change_and_switch(oracle)

@@ -62,7 +62,8 @@ def run(
         typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
     ] = False,
     source: Annotated[
-        Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, OpenLogReplicator, or LogMiner on a standby.")
+        Source,
+        typer.Option(help="Who reads the stand-in's redo: LogMiner, OpenLogReplicator, or LogMiner on a standby."),
     ] = (Source.logminer),
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),

@@ -12,7 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from redolake.steps.proof.verify import TableComparison
+from redolake.records.proofs import TableProof
+from redolake.steps.proof.verify import Verification
 from redolake.steps.shared.status import WindowReport
 
 COUNTS = ("table", "source_rows", "delta_rows", "differing_cells")
@@ -24,36 +25,36 @@ class Report:
 
     seconds: float
     windows: Sequence[WindowReport]
-    tables: Sequence[TableComparison]
+    verified: Verification
     workload: Mapping[str, Any]
 
     @property
     def equal(self) -> bool:
         """Whether no cell differs; False if nothing was compared."""
-        return bool(self.tables) and all(
+        return bool(self.verified.tables) and all(
             not t.differing_cells and t.source_rows == t.delta_rows and not t.missing_rows and not t.extra_rows
-            for t in self.tables
+            for t in self.verified.tables
         )
 
     @property
     def applied_scn(self) -> int:
         """The SCN to which all tables are complete."""
-        return min((t.applied_scn for t in self.tables), default=0)
+        return min((t.scn for t in self.verified.tables if t.scn is not None), default=0)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "seconds": round(self.seconds, 1),
             "applied_scn": self.applied_scn,
             "windows": len(self.windows),
-            "tables": [{name: getattr(t, name) for name in COUNTS} for t in self.tables],
+            "tables": [{name: getattr(t, name) for name in COUNTS} for t in self.verified.tables],
         }
 
     def write(self, file: Path) -> None:
         file.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
 
     def rendered(self) -> RenderableType:
-        parts: list[RenderableType] = [self._windows_table(), comparison_table(self.tables)]
-        samples = [(t.table, d.key, d.column, d.source, d.delta) for t in self.tables for d in t.samples]
+        parts: list[RenderableType] = [self._windows_table(), comparison_table(self.verified.tables)]
+        samples = [(table, d.key, d.column, d.source, d.delta) for table, found in self.verified.samples.items() for d in found]
         if samples:
             parts.append(_table("First differences", ("table", "key", "column", "source", "Delta"), samples))
         verdict = "Source and Delta are equal, cell by cell." if self.equal else "SOURCE AND DELTA DIFFER."
@@ -61,13 +62,13 @@ class Report:
         return Group(*parts)
 
     def _windows_table(self) -> Table:
-        rows = [(w.from_scn, w.to_scn, w.logs, w.threads, w.rows) for w in self.windows]
-        return _table("Landed windows", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
+        rows = [(w.from_scn, w.last_scn, w.logs, w.threads, w.rows) for w in self.windows]
+        return _table("Landed windows", ("from SCN", "to SCN", "logs", "redo threads", "change rows"), rows)
 
 
-def comparison_table(tables: Sequence[TableComparison]) -> Table:
+def comparison_table(tables: Sequence[TableProof]) -> Table:
     """Return the rows of `redolake verify` as a table."""
-    rows = [(t.table, t.applied_scn, t.source_rows, t.delta_rows, t.differing_cells) for t in tables]
+    rows = [(t.table, t.scn, t.source_rows, t.delta_rows, t.differing_cells) for t in tables]
     return _table("Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows)
 
 

@@ -70,6 +70,7 @@ class Source(StrEnum):
     logminer = "logminer"
     olr = "olr"
     standby = "standby"
+    standby_alone = "standby-alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Services:
     airflow_port: int
     database: OwnDatabase | None = None
     olr_ports: tuple[int, ...] = ()  # by redo thread
-    on_standby: bool = False  # the pipeline reads the stand-in's standby, and asks its primary for open transactions alone
+    on_standby: bool = False  # the pipeline reads the stand-in's standby
+    asks_primary: bool = False  # for open transactions, and for nothing else
 
     def olr_file(self, thread: int) -> Path:
         return self.folder / f"OpenLogReplicator-{thread}.json"
@@ -131,7 +133,7 @@ class Services:
             streams.append(f"{{thread: {thread}, address: '{address}'}}")
             self.olr_file(thread).write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
         kind = f", kind: openlogreplicator, database: {OLR_ALIAS}, streams: [{', '.join(streams)}]" if streams else ""
-        kind += ", primary: demo_primary" if self.on_standby else ""
+        kind += ", primary: demo_primary" if self.asks_primary else ""
         text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=kind)
         self.pipeline_file.write_text(text)
         home = self.folder / "airflow"
@@ -149,7 +151,7 @@ class Services:
         return {
             CONFIG_VARIABLE: str(self.pipeline_file),
             "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection + ("_STBY" if self.on_standby else ""),
-            **({"AIRFLOW_CONN_DEMO_PRIMARY": self.oracle_connection} if self.on_standby else {}),
+            **({"AIRFLOW_CONN_DEMO_PRIMARY": self.oracle_connection} if self.asks_primary else {}),
             # URL schemes allow no underscore; Airflow reads the hyphen as one.
             "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
             "REDOLAKE_SPARK_REMOTE": self.spark_remote,
@@ -196,6 +198,7 @@ class Services:
     def standin_command(self) -> list[str]:
         command = [sys.executable, "-m", "standin", "start", "--port", str(self.oracle_port)]
         command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
+        command += ["--count-statements"] if self.on_standby else []
         for thread in range(1, len(self.olr_ports) + 1):
             command += ["--olr", str(self.olr_file(thread))]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
@@ -246,4 +249,6 @@ def new_services(folder: Path, database: OwnDatabase | None = None, source: Sour
             probe.close()
     oracle, spark, airflow, *olr = ports
     streams = tuple(olr) if source is Source.olr else ()
-    return Services(folder.resolve(), oracle, spark, airflow, database, streams, source is Source.standby)
+    on_standby = source in (Source.standby, Source.standby_alone)
+    asks_primary = source is Source.standby
+    return Services(folder.resolve(), oracle, spark, airflow, database, streams, on_standby, asks_primary)

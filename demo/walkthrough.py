@@ -10,20 +10,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import oracledb
 from rich.console import Console
 
 from redolake import steps
 from redolake.config import Pipeline, load_pipeline
 from redolake.errors import Terminal, Transient
+from redolake.host.statements import statement
 from redolake.records.codec import decode
-from redolake.steps.proof.verify import TableComparison, Verification
+from redolake.steps.proof.verify import Verification
 
 from .airflow_api import AirflowApi, AirflowUnavailable
 from .processes import Child, DemoProcesses
 from .report import Report
-from .services import DEAD_SECONDS, LOGIN, PIPELINE, RESTARTED, Services
+from .services import DEAD_SECONDS, LOGIN, PASSWORD, PIPELINE, RESTARTED, Services
 
 POLL_SECONDS = 0.5
+ON_PRIMARY = (
+    "compare_bytes", "current_container", "instances", "visible_containers", "active_transactions", "prepared_transactions",
+)  # fmt: skip
+COUNTED = "SELECT sql_text, executions FROM v$sql WHERE service = 'FREE'"  # the workload has the service of the PDB
 LONGEST_WORKLOAD_SECONDS = 3600
 KEPT_RATE = 2.0  # transactions per second
 ARCHIVE_SECONDS = 8.0  # between log switches of a database of one's own, as ARCHIVE_LAG_TARGET of the stand-in
@@ -55,6 +61,7 @@ class Walkthrough:
         summary = self.stop_workload(workload)
         self.catch_up(api, pipeline, int(summary["last_scn"]))
         tables = self.compare()
+        self.count_on_primary()
         return Report(time.monotonic() - self.started, steps.list_windows(pipeline, 1000), tables, summary)
 
     def keep_running(self) -> None:
@@ -178,8 +185,8 @@ class Walkthrough:
 
         self.wait_for_dags(api, f"every table is complete to SCN {scn}", complete)
 
-    def compare(self) -> Sequence[TableComparison]:
-        """Compare every cell with the source, in a child process, and return one row per table."""
+    def compare(self) -> Verification:
+        """Compare every cell with the source, in a child process, and return what was found."""
         self.say("comparing every cell of every table with the source")
         child = self.start("verify", self.services.verify_command(), ends=True)
         self.wait_for_end(child, "all tables are compared")
@@ -187,7 +194,20 @@ class Walkthrough:
         found = decode(Verification, file.read_bytes(), str(file))
         if found.not_compared:
             raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
-        return found.tables
+        return found
+
+    def count_on_primary(self) -> None:
+        """Print what the pipeline of a standby has executed on its primary. Raises Terminal for more than it says."""
+        if not self.services.on_standby:
+            return
+        names = {statement(name)[:1000]: name for name in ON_PRIMARY}
+        at = f"127.0.0.1:{self.services.oracle_port}/FREE"
+        with oracledb.connect(user="SYS", password=PASSWORD, dsn=at, mode=oracledb.AUTH_MODE_SYSDBA) as sys:
+            found = {str(text): int(number) for text, number in sys.cursor().execute(COUNTED) if text != COUNTED}
+        counted = ", ".join(f"{names.get(text, text)} {number}" for text, number in sorted(found.items())) or "nothing"
+        self.say(f"executed on the primary by Redolake: {counted}")
+        if others := found.keys() - (names if self.services.asks_primary else {}):
+            raise Terminal("the primary was asked for more: " + "; ".join(sorted(others)), cure="see docs/how-to")
 
     # --- starting, printing and waiting ---
 
@@ -208,7 +228,7 @@ class Walkthrough:
         for window in steps.list_windows(pipeline, 1000):
             if window.name not in self.printed_windows:
                 self.printed_windows.add(window.name)
-                scns = f"[{window.from_scn}, {window.to_scn})"
+                scns = f"{window.from_scn} to {window.last_scn}"
                 self.say(f"landed window {scns}: {window.logs} logs, {window.rows} change rows")
 
     def wait_for(
@@ -251,7 +271,7 @@ class Walkthrough:
 def doctor_finds_no_error(pipeline: Pipeline) -> bool:
     """Return whether `redolake doctor` finds no error; False while the source does not answer."""
     try:
-        return not any(finding.severity == "error" for finding in steps.run_doctor(pipeline))
+        return steps.examine(steps.Run(pipeline)).ok
     except Transient:
         return False
 

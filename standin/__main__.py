@@ -141,6 +141,9 @@ def start(
     ] = HiddenColumns.name,
     long_names: Annotated[bool, typer.Option(help="LogMiner shows tables with names beyond 30 bytes.")] = False,
     extended_strings: Annotated[bool, typer.Option(help="MAX_STRING_SIZE = EXTENDED.")] = False,
+    count_statements: Annotated[
+        bool, typer.Option("--count-statements", help="Show in V$SQL what is executed, by service.")
+    ] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
     with _one_line_errors(), _interruptible() as stop:
@@ -178,6 +181,8 @@ def start(
             passwords=(("SYS", password), ("SYSTEM", password)),
         )
         with start_standin(options, host=host, port=port, password=password, force_logging=force_logging) as running:
+            if count_statements:
+                running.count_statements()
             if control is not None or data is not None:
                 running.listen_for_faults(control or running.database.directory / FILE)
             for thread, file in enumerate(olr or (), 1):

@@ -14,8 +14,8 @@ from typing import Any
 from redolake import steps
 from redolake.config import Pipeline
 from redolake.errors import RedolakeError, Terminal, Transient
+from redolake.records.proofs import TableProof
 from redolake.source import ConnectParams
-from redolake.steps.proof.verify import TableComparison
 from standin.engine.settings.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload
@@ -50,7 +50,7 @@ class Outcome:
     """The errors of a scenario, and the comparison at its end."""
 
     errors: tuple[ReportedError, ...]
-    tables: tuple[TableComparison, ...]
+    tables: tuple[TableProof, ...]
 
     @property
     def tables_equal(self) -> bool:

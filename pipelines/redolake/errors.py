@@ -20,6 +20,21 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+# What other programs and people write into URLs and settings: user:password@ before a host, and the value of a key that
+# stands for a secret, as in signed URLs of object stores, connection strings of Azure, and settings of Hadoop.
+SECRETS = re.compile(
+    r"(?<=://)[^\s/@:'\"<>]*:(?!\d+/)[^\s@'\"<>]+(?=@)"
+    r"|(?<![\w.-])(?P<name>(?:[\w.-]*(?:secret|passw(?:or)?d|token|signature|credential|account[._-]?key|access[._-]?key)[\w.-]*"
+    r"|pwd|sig)=)(?:'[^']*'|\"[^\"]*\"|[^\s&;,'\"<>)]+)",
+    re.IGNORECASE,
+)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text that people, logs and the ledger may have: what unlocks a store or a database is left out."""
+    return SECRETS.sub(lambda found: f"{found['name'] or ''}***", text)
+
+
 def without_breaks(said: object) -> str:
     """Return what another program says on several lines as one. Names and values are not its lines: those are for one_line."""
     return " ".join(str(said).split())
@@ -66,8 +81,10 @@ class RedolakeError(Exception):
     place once; `where` also has those that `what` names."""
 
     def __init__(self, what: str, *, cure: str = "", ora_code: int | None = None, **where: object) -> None:
-        self.what, self.cure, self.ora_code = one_line(what), to_paste(cure, where.get("table", "")), ora_code
-        self.where: Mapping[str, object] = {k: v for k, v in where.items() if v is not None}
+        self.what, self.cure = without_secrets(one_line(what)), to_paste(cure, where.get("table", ""))
+        self.ora_code = ora_code
+        known = {k: v for k, v in where.items() if v is not None}
+        self.where: Mapping[str, object] = {k: without_secrets(v) if isinstance(v, str) else v for k, v in known.items()}
         super().__init__(self.what)
 
     @property
@@ -531,7 +548,8 @@ class Finding:
     severity: str = "error"  # error, warning, note
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "what", one_line(self.what))
+        object.__setattr__(self, "subject", without_secrets(self.subject))
+        object.__setattr__(self, "what", without_secrets(one_line(self.what)))
         object.__setattr__(self, "cure", to_paste(self.cure, self.subject))
 
     def __str__(self) -> str:

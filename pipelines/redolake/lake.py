@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from redolake.config import Pipeline, load_configuration
+from redolake.context import Run
 from redolake.errors import ConfigurationError, Finding
 from redolake.steps.ranges.as_of import ReadPlan, opened_as_of, plan_read, view_names
 from redolake.values.table import TableId
@@ -57,9 +58,10 @@ class Lake:
     @contextmanager
     def at(self, spark: Any, moment: str | int, tables: Sequence[str] | None = None) -> Iterator[TablesAsOf]:
         """Yield the tables AS OF an SCN, a time with its zone, `now` or the end of a window. Raises NotReadableAsOf."""
-        plan = plan_read(self.pipeline, str(moment), tables)
-        with opened_as_of(self.pipeline, plan, spark) as (frames, wrong):
-            yield TablesAsOf(plan, frames, wrong)
+        with Run(self.pipeline, spark=spark) as run:
+            plan = plan_read(run, str(moment), tables)
+            with opened_as_of(run, plan) as (frames, wrong):
+                yield TablesAsOf(plan, frames, wrong)
 
 
 def lake(name: str, config: Path | str | None = None) -> Lake:

@@ -38,6 +38,16 @@ def monitored(session: EngineSession) -> Iterator[Row]:
             yield other.number, "EXECUTING", other.operation
 
 
+_SQL_COLUMNS = "SQL_TEXT VARCHAR2(1000), EXECUTIONS NUMBER, SERVICE VARCHAR2(64), CON_ID NUMBER"
+
+
+def statements(session: EngineSession) -> Iterator[Row]:
+    """Yield what was executed on any host since it is counted."""
+    for service, counted in (session.database.statements or {}).items():
+        for sql, executions in counted.items():
+            yield sql[:1000], executions, service, ROOT
+
+
 def _session_address(number: int) -> bytes:
     return b"\x00\x00\x00\x01" + number.to_bytes(4, "big")
 
@@ -138,6 +148,7 @@ def roles(session: EngineSession) -> Iterator[Row]:
 def register() -> None:
     fixed_view("V$TRANSACTION", _TRANSACTION_COLUMNS, transactions, con_id=20)
     fixed_view("GV$TRANSACTION", f"INST_ID NUMBER, {_TRANSACTION_COLUMNS}", all_transactions, con_id=21)
+    fixed_view("V$SQL", _SQL_COLUMNS, statements, con_id=3)
     fixed_view("V$SESSION", _SESSION_COLUMNS, sessions, con_id=16)
     fixed_view("GV$SESSION", f"INST_ID NUMBER, {_SESSION_COLUMNS}", all_sessions, con_id=17)
     connected = """SID NUMBER, SERIAL# NUMBER, AUTHENTICATION_TYPE VARCHAR2(26), OSUSER VARCHAR2(128),

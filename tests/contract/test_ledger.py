@@ -16,7 +16,9 @@ from redolake.errors import (
     LandingConflict,
     LedgerDamaged,
     LedgerUnavailable,
+    RedolakeError,
     SchemaConflict,
+    Terminal,
 )
 from redolake.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from redolake.ledger.batches import AppliedBatch
@@ -28,6 +30,7 @@ from redolake.values.redo import Position
 from redolake.values.scn import ChainPosition, Scn
 from redolake.values.table import TableId
 from tests.contract.ledgers import LATER, NOW, START, at_once, manifest, name, plan, scns
+from tests.fixtures.postgres import Postgres, pooled
 
 ORDERS = TableId("SHOP", "ORDERS")
 
@@ -180,6 +183,56 @@ def test_a_database_that_is_read_only_for_a_while_is_waited_for(postgres_url: st
     with pytest.raises(LedgerUnavailable, match="read-only transaction"):
         opened.lease("shop/capture", "somebody", 60)
     opened.close()
+
+
+# By what PostgreSQL says, in any language: the error's class, and a word of its cure.
+STATES = {
+    "42P01": (LedgerDamaged, "rebuild"),
+    "42703": (LedgerDamaged, "rebuild"),
+    "XX001": (LedgerDamaged, "rebuild"),
+    "53100": (LedgerUnavailable, "free space"),
+    "53300": (LedgerUnavailable, "max_connections"),
+    "55P03": (LedgerUnavailable, "the other process"),
+    "25006": (LedgerUnavailable, "failover"),
+    "57014": (LedgerUnavailable, "statement_timeout"),
+    "40P01": (LedgerUnavailable, "run again"),
+    "40003": (LedgerUnavailable, "run again"),
+    "57P01": (LedgerUnavailable, "is up"),
+    "23505": (Terminal, "report-a-fault"),
+}
+
+
+@pytest.mark.postgres
+def test_the_state_decides_what_an_error_of_the_database_is(postgres_url: str) -> None:
+    opened, found = open_ledger(postgres_url, "shop"), {}
+    for state, (_, word) in STATES.items():
+        failing = f"$$ BEGIN RAISE EXCEPTION 'Fehler' USING ERRCODE = '{state}'; END $$"
+        run_in(postgres_url, f"CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS {failing}")
+        run_in(postgres_url, "CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON redolake_decisions EXECUTE FUNCTION fail()")
+        with pytest.raises(RedolakeError) as caught:
+            opened.record_decision("resume", {}, "ann")
+        found[state] = (type(caught.value), word if word in str(caught.value.cure) else caught.value.cure)
+    opened.close()
+
+    assert found == STATES
+
+
+@pytest.mark.postgres
+def test_pooling_by_statement_is_refused(postgres: Postgres, postgres_url: str) -> None:
+    with pooled(postgres, "statement") as port, pytest.raises(Terminal) as caught:
+        open_ledger(postgres_url.replace(f":{postgres.port}/", f":{port}/"), "shop")
+
+    assert "pool_mode" in str(caught.value.cure)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:sec@ret@host/db", "postgresql://me:sec@ret/x@host:5432/db", "postgres://a@b:sec@ret@h/d"]
+)
+def test_of_a_password_with_an_at_sign_no_part_is_shown(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="%40") as caught:
+        open_ledger(url, "shop")
+
+    assert "ret" not in str(caught.value)
 
 
 def test_a_ledger_path_that_cannot_be_a_folder_is_an_error(tmp_path):

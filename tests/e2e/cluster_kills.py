@@ -20,7 +20,7 @@ from typing import Any
 from unittest import mock
 
 from redolake import steps
-from redolake.apply import snapshot, table
+from redolake.apply import small_tables, snapshot, table
 from redolake.apply.spark.session import give_up
 from redolake.config import Pipeline
 from redolake.config.keep import KeepSettings
@@ -39,7 +39,7 @@ MOST_ATTEMPTS = 6
 STEPS: Mapping[str, tuple[Any, str, bool]] = {
     "assembly": (assembly, "assemble_batch", True),
     "carry": (batch, "carry_over", False),
-    "net": (table, "prepare_range", True),
+    "net": (small_tables, "take_together", True),
     "before-merge": (table, "merge_net_change", False),
     "merge": (table, "merge_net_change", True),
     "load": (snapshot, "load_once", True),

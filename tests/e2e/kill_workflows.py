@@ -218,7 +218,7 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
     testbed.source.work()
     kills.run(*CATCH_UP)
-    backfill(kills, before.to_scn)
+    backfill(kills, before.last_scn + 1)
     kills.run(redolake, "verify", "SHOP.PARTS")
 
 
@@ -385,7 +385,7 @@ def after_snapshot(copy: PipelineCopy) -> int:
 
 def backfill(kills: KillSequence, start: int) -> None:
     """Backfill the range from `start` to the end of the last window into a shadow table."""
-    end = steps.list_windows(kills.copy.pipeline)[-1].to_scn
+    end = steps.list_windows(kills.copy.pipeline)[-1].last_scn + 1
     kills.kill_again_at("merge")
     kills.run(redolake, "backfill", "SHOP.PARTS", "--from", str(start), "--to", str(end), "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{start}-{end}" / "shop" / "parts"

@@ -49,6 +49,7 @@ NOT_IN_WORKFLOWS = {
     **dict.fromkeys(("optimize", "retention", "vacuum"), "stopped at in tests/integration/spark/test_maintenance.py"),
     "feature": "killed in tests/integration/spark/test_batch.py: no table is large enough for deletion vectors",
     **dict.fromkeys(("quarantine", "quarantine decision"), "killed in the next test"),
+    **dict.fromkeys(("events", "old events"), "killed in tests/integration/spark/test_events.py"),
     **dict.fromkeys(
         ("history created", "history", "history's columns", "history cut"),
         "stopped at in tests/integration/test_history.py, and in its Spark tests",

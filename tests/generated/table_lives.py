@@ -17,7 +17,7 @@ from unittest import mock
 
 from redolake import steps
 from redolake.context import Run
-from redolake.context.spark import spark_when_needed
+from redolake.context.spark import Spark
 from redolake.source.olr import needed_configuration
 from redolake.steps.run import apply, capture, first_contents, snapshot_again
 from redolake.steps.snapshots.beside import Beside
@@ -122,7 +122,7 @@ class Lives:
             life.renamed = life.must_land = False
 
     def apply(self) -> None:
-        with spark_when_needed(self.pipeline, self.spark) as session:
+        with Spark(self.pipeline, self.spark) as session:
             while self.run(lambda: apply(Run(self.pipeline, spark=session))):
                 self.check()
             if held := self.held():

@@ -14,6 +14,7 @@ import pytest
 
 from redolake import steps
 from redolake.config.union_views import UnionView
+from redolake.context import Run
 from redolake.errors import ConfigurationError, NotReadableAsOf
 from redolake.host import crash
 from redolake.lake import Lake, lake
@@ -68,7 +69,7 @@ class Bank:
 
     def at(self, scn: int | str) -> dict[str, dict[int, int]]:
         """Return the amounts by account in both tables."""
-        with opened_as_of(self.pipeline, plan_read(self.pipeline, str(scn)), self.spark) as (then, _):
+        with Run(self.pipeline, spark=self.spark) as run, opened_as_of(run, plan_read(run, str(scn))) as (then, _):
             return {str(table): {r["ID"]: int(r["AMOUNT"]) for r in frame.collect()} for table, frame in then.items()}
 
     def newest(self, table: str) -> dict[int, int]:
@@ -216,7 +217,7 @@ def test_spark_makes_the_view_of_a_table_of_any_name(bank: Bank) -> None:
 
 
 def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
-    ends = [window.to_scn - 1 for window in steps.list_windows(bank.pipeline)]
+    ends = [window.last_scn for window in steps.list_windows(bank.pipeline)]
     view = UnionView(tables=("SHOP./(SAVINGS|CURRENTS)/",), discriminator="kind", value="{1}")
     pipeline = bank.pipeline.model_copy(update={"union_views": {"bank.accounts": view}})
     spark = steps.write_views(pipeline, "spark", str(ends[0]))

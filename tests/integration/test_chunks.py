@@ -25,6 +25,7 @@ from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger
+from tests.support.doctor import run_doctor
 from tests.support.killed import killed_at
 from tests.support.waiting import wait_until
 
@@ -359,12 +360,12 @@ def test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_
 
 def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_lasts(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "rows_per_second": 2, "hours_utc": "22-05"})
-    (guessed,) = (f for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what)
+    (guessed,) = (f for f in run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what)
     shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('\"SHOP\"', '\"PARTS\"'); END;")
     shop.oracle.database.clock.skip(10)
 
     def found() -> list[Any]:
-        return [f for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what]
+        return [f for f in run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what]
 
     (before,) = found()
     shop.run_sql("ALTER SYSTEM SET UNDO_RETENTION = 3600", user="SYS")
@@ -382,7 +383,7 @@ def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_l
 def test_doctor_says_where_nobody_knows_the_size_of_a_table_that_is_to_be_read_at_night(shop: Shop) -> None:
     pipeline = large(shop, snapshot={"hours_utc": "22-05"})
     shop.run_sql("REVOKE SELECT ON dba_segments FROM c##redolake", user="SYS")
-    (found,) = (f for f in steps.run_doctor(pipeline, shop.params) if "hours_utc" in f.subject)
+    (found,) = (f for f in run_doctor(pipeline, shop.params) if "hours_utc" in f.subject)
 
     assert "does not hold for SHOP.PARTS" in found.what
     assert "GATHER_TABLE_STATS('\"SHOP\"', '\"PARTS\"')" in found.cure
@@ -413,7 +414,7 @@ def test_capture_and_apply_go_on_while_follow_reads_the_chunks_of_a_large_table(
         if "is visible" in line and states()["SHOP.PARTS"] == "live":
             stop.set()
 
-    done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=no_spark, report=report)
+    done = steps.follow_pipeline(Run(pipeline, source=shop.params, spark=no_spark, report=report), stop)
 
     assert "meanwhile: {'SHOP.OTHER': 'live', 'SHOP.PARTS': 'new'}" in lines
     assert [t.state for t in done.tables] == ["live", "live"]

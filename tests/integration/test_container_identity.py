@@ -17,6 +17,7 @@ from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots(plain: Los
         steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     with pytest.raises(PdbChanged):
         plain.verify()
-    errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
+    errors = [str(f) for f in run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
     assert any("redolake recover" in error for error in errors)
     assert [choice.name for choice in plain.recover().choices] == ["snapshot", "connection"]
     for kind in ("gap", "position"):
@@ -152,7 +153,7 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
         steps.begin_snapshot(Run(plain.pipeline, plain.shop.params), ["SHOP.PARTS"], replace=True)
     with pytest.raises(EncodingChanged):
         plain.verify()
-    errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
+    errors = [str(f) for f in run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
     assert any(is_now in error and "redolake recover" in error for error in errors)
     assert [choice.name for choice in plain.recover().choices] == ["snapshot", "connection"]
     with pytest.raises(Terminal, match="redo that was written in another encoding"):
@@ -205,7 +206,7 @@ def test_doctor_notes_parameters_that_were_others_when_capture_began(plain: Losi
     parameters = plain.shop.oracle.database.state.parameters
 
     def notes() -> dict[str, str]:
-        found = steps.run_doctor(plain.pipeline, plain.shop.params)
+        found = run_doctor(plain.pipeline, plain.shop.params)
         return {one.subject: one.what for one in found if one.severity == "note" and "when capture began" in one.what}
 
     assert notes() == {}

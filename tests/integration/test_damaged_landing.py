@@ -22,6 +22,7 @@ from redolake.reconcile.lake_place import lake_place
 from tests.references.plain_lake import PlainLake
 from tests.states.damaged_parts import Parts, cut, flip, open_parts, redo_of
 from tests.states.lost_ledger import lose_ledger
+from tests.support.doctor import run_doctor
 from tests.support.killed import killed_at
 
 
@@ -363,7 +364,7 @@ def test_a_landing_that_has_moved_is_one_error_of_every_command(parts: Parts, tm
     ):
         with pytest.raises(LandingMissing):
             do()
-    found = steps.run_doctor(parts.pipeline, parts.shop.params)
+    found = run_doctor(parts.pipeline, parts.shop.params)
     assert [one.subject for one in found if "not mounted" in one.what] == ["shop.landing"]
 
 

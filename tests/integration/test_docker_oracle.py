@@ -19,6 +19,7 @@ from redolake.source.setup_sql import Flavour
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
 from tests.oracle.container import abort, set_up, setup_script
+from tests.support.doctor import run_doctor
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "docker" / "oracle"
@@ -147,7 +148,7 @@ def test_the_script_asks_nothing_and_may_run_at_every_start(container: Path, emp
         }
     )
     reader = ConnectParams("C##REDOLAKE", "redolake", empty_database.root_dsn)
-    errors = [f for f in steps.run_doctor(pipeline, reader) if f.severity == "error"]
+    errors = [f for f in run_doctor(pipeline, reader) if f.severity == "error"]
     assert [error.subject for error in errors] == ["SHOP.NOT_YET"]
 
 
@@ -220,6 +221,6 @@ def test_the_shop_of_the_first_day_passes_doctor(container: Path, empty_database
         }
     )
     reader = ConnectParams("C##REDOLAKE", "redolake", empty_database.root_dsn)
-    assert [f for f in steps.run_doctor(pipeline, reader) if f.severity == "error"] == [
-        f for f in steps.validate(pipeline) if f.severity == "error"
+    assert [f for f in run_doctor(pipeline, reader) if f.severity == "error"] == [
+        f for f in steps.validate(steps.Run(pipeline)) if f.severity == "error"
     ]

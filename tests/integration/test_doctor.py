@@ -12,6 +12,7 @@ from redolake.errors import ConfigurationError, RedolakeError
 from redolake.steps.run import capture
 from redolake.values.scn import Scn
 from tests.fixtures.shop import Shop
+from tests.support.doctor import run_doctor
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def pipeline(shop: Shop):
 
 
 def errors(pipeline, shop: Shop) -> list[str]:
-    return [str(f) for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"]
+    return [str(f) for f in run_doctor(pipeline, shop.params) if f.severity == "error"]
 
 
 def move_position(pipeline, **changes) -> None:
@@ -76,7 +77,7 @@ def test_a_log_that_a_run_could_not_read_is_an_error_until_it_is_read(pipeline, 
 
 def test_doctor_reports_its_progress(pipeline, shop: Shop) -> None:
     said: list[str] = []
-    steps.run_doctor(pipeline, shop.params, said.append)
+    run_doctor(pipeline, shop.params, said.append)
 
     assert said == [
         "checking privileges, redo and parameters",
@@ -88,7 +89,7 @@ def test_doctor_reports_its_progress(pipeline, shop: Shop) -> None:
 def test_errors_come_before_warnings_and_notes(pipeline, shop: Shop) -> None:
     move_position(pipeline, dbid=1)
 
-    severities = [f.severity for f in steps.run_doctor(pipeline, shop.params)]
+    severities = [f.severity for f in run_doctor(pipeline, shop.params)]
 
     assert severities == sorted(severities, key=("error", "warning", "note").index)
     assert set(severities) == {"error", "warning", "note"}
@@ -102,7 +103,7 @@ def test_logging_of_the_whole_container_is_sufficient_and_reported(pipeline, sho
 
     assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in before] == [True]
     assert errors(pipeline, shop) == []
-    notes = [str(finding) for finding in steps.run_doctor(pipeline, shop.params) if finding.severity == "note"]
+    notes = [str(finding) for finding in run_doctor(pipeline, shop.params) if finding.severity == "note"]
     assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 
@@ -136,7 +137,7 @@ def test_doctor_measures_numbers_of_no_declared_scale_and_proposes_rules(shop: S
 
     def findings(columns: dict[str, object]) -> list[tuple[str, str]]:
         pipeline = shop.pipeline(tables=[{"table": "SHOP.SIZES", "columns": columns}])
-        found = [f for f in steps.run_doctor(pipeline, shop.params) if "no declared scale" in f.what]
+        found = [f for f in run_doctor(pipeline, shop.params) if "no declared scale" in f.what]
         return [(f.severity, f.cure.partition("columns: ")[2]) for f in found]
 
     proposed = "{ID: integer, PRICE: 2, WIDE: string, RATIO: string, WEIGHT: double}`"
@@ -153,7 +154,7 @@ def test_large_objects_that_the_redo_may_not_show_are_not_assembled(shop: Shop) 
         "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
     assembled = shop.pipeline(tables=["SHOP.PAPERS"], large_objects="redo")
-    reported = steps.run_doctor(assembled, shop.params)
+    reported = run_doctor(assembled, shop.params)
     found = {f.subject: f for f in reported if f.subject.startswith("SHOP.PAPERS")}
 
     assert [name for name, f in found.items() if f.severity == "error"] == ["SHOP.PAPERS.BODY"]

@@ -11,6 +11,7 @@ from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.integration.test_renamed_tables import created, held, insert, rows, shop, with_tables
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 __all__ = ["shop"]  # a fixture
 
@@ -34,7 +35,7 @@ def test_the_delta_table_of_a_dropped_table_is_kept(shop: Shop, lake: PlainLake,
     assert rows(lake, pipeline, "other") == {1: "other", 2: "goes on", 3: "goes on"}
     dropped_at = {t.table: t.dropped_at is not None for t in steps.read_status(pipeline).tables}
     assert dropped_at == {"SHOP.ITEMS": True, "SHOP.OTHER": False}
-    assert {f.subject: f.severity for f in steps.run_doctor(pipeline, shop.params)}["SHOP.ITEMS"] == "note"
+    assert {f.subject: f.severity for f in run_doctor(pipeline, shop.params)}["SHOP.ITEMS"] == "note"
     compared = steps.verify_tables(pipeline, source=shop.params, spark="no Spark")
     assert (compared.equal, [t.table for t in compared.tables]) == (True, ["SHOP.OTHER"])
 

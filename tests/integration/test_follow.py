@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,8 @@ from redolake.context import Run
 from redolake.context import spark as spark_session
 from redolake.errors import SparkLost, Terminal
 from redolake.steps import run as run_steps
-from redolake.steps.follow import FollowOutcome, follow_pipeline
+from redolake.steps.follow import follow_pipeline
+from redolake.steps.run import RunOutcome
 from redolake.steps.snapshots.beside import Beside
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
@@ -29,13 +30,13 @@ QUICK = {"wait_max_pause_seconds": 0.05, "retry": {"attempts": 1, "initial_secon
 
 
 @contextmanager
-def following(shop: Shop, pipeline: Any, lines: list[str], lake: PlainLake | None = None) -> Iterator[list[FollowOutcome]]:
+def following(shop: Shop, pipeline: Any, lines: list[str], lake: PlainLake | None = None) -> Iterator[list[RunOutcome]]:
     """Follow in a thread while the block runs, then stop. The outcome is there after the block."""
-    stop, outcomes = threading.Event(), list[FollowOutcome]()
+    stop, outcomes = threading.Event(), list[RunOutcome]()
     with (lake or PlainLake()).in_place_of_spark():
 
         def follow() -> None:
-            outcomes.append(follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=lines.append))
+            outcomes.append(follow_pipeline(Run(pipeline, source=shop.params, spark="no Spark", report=lines.append), stop))
 
         thread = threading.Thread(target=follow)
         thread.start()
@@ -135,7 +136,7 @@ def test_spark_is_not_opened_while_nothing_is_landed(shop: Shop, monkeypatch: py
             if line.startswith("nothing:"):
                 stop.set()
 
-        follow_pipeline(pipeline, stop, source=shop.params, report=stop_at_nothing)
+        follow_pipeline(Run(pipeline, source=shop.params, report=stop_at_nothing), stop)
     assert stop.is_set()
     assert opened == []
 
@@ -180,7 +181,7 @@ def test_a_lost_session_is_replaced_by_a_new_one(shop: Shop, monkeypatch: pytest
             if line.startswith("nothing:"):
                 stop.set()
 
-        done = follow_pipeline(pipeline, stop, source=shop.params, report=stop_at_nothing)
+        done = follow_pipeline(Run(pipeline, source=shop.params, report=stop_at_nothing), stop)
         assert differences(shop, pipeline) == {}
 
     assert (len(opened), done.retries, {t.state for t in done.tables}) == (2, 1, {"live"})
@@ -193,13 +194,13 @@ def test_a_killed_java_ends_the_command_after_what_has_killed_it_is_shown(shop: 
         pipeline, opened = losing_spark(shop, monkeypatch, is_killed=True)
 
         with pytest.raises(SparkLost, match="cannot start another"):
-            follow_pipeline(pipeline, threading.Event(), source=shop.params, report=lines.append)
+            follow_pipeline(Run(pipeline, source=shop.params, report=lines.append), threading.Event())
     assert (len(opened), lines[-1]) == (1, "SparkLost: Spark does not answer any more")
 
 
 def test_an_error_is_not_hidden_by_a_killed_java(shop: Shop) -> None:
     def fail() -> None:
-        with spark_session.spark_when_needed(shop.pipeline(), None) as spark:
+        with spark_session.Spark(shop.pipeline(), None) as spark:
             spark._own = Session(is_killed=True)
             raise Terminal("redo is lost")
 
@@ -224,15 +225,15 @@ def test_a_signal_ends_the_command_after_the_step_that_runs(
 ) -> None:
     pipeline, lines = shop.pipeline(tables=TWO_TABLES, **QUICK), list[str]()
 
-    def follow(_: Any, stop: threading.Event, report: Callable[[str], None]) -> FollowOutcome:
+    def follow(run: Run, stop: threading.Event) -> RunOutcome:
         def reported(line: str) -> None:
-            report(line)
+            run.report(line)
             lines.append(line)
             if line.startswith("landed"):  # in the middle of a round
                 os.kill(os.getpid(), number)
                 wait_until(stop.is_set)
 
-        return follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=reported)
+        return follow_pipeline(Run(pipeline, source=shop.params, spark="no Spark", report=reported), stop)
 
     monkeypatch.setattr(steps, "follow_pipeline", follow)
     monkeypatch.setattr("redolake.cli.options.select_pipeline", lambda *_: pipeline)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from redolake import steps
 from redolake.cli import app
 from redolake.config import load_configuration
 from redolake.source.olr import needed_configuration
 from redolake.values.table import KeyPolicy, TableId
 from redolake.values.table_pattern import TablePattern
 from tests.fixtures.shop import Shop
+from tests.support.doctor import run_doctor
 
 ODD_TABLES = (
     "CREATE TABLE parts (code VARCHAR2(10) NOT NULL, price NUMBER, wide NUMBER, later NUMBER)",
@@ -47,7 +47,7 @@ def test_init_writes_a_file_that_doctor_accepts(shop: Shop, file: Path) -> None:
 
     assert code == 0, output
     pipeline = load_configuration(file).pipelines["shop"]
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     assert "redolake doctor -p shop" in output
 
 
@@ -89,7 +89,7 @@ def test_init_gives_tables_whose_names_differ_by_case_folders_of_their_own(shop:
     pipeline = load_configuration(file).pipelines["shop"]
     assert pipeline.table(TableId("SHOP", "Orders")).path == "shop/orders-2"
     assert "its folder would be that of SHOP.ORDERS" in " ".join(output.split())
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
 
 
 def test_init_asks_for_what_no_option_says_and_shows_no_password(shop: Shop, file: Path) -> None:
@@ -181,4 +181,4 @@ def test_init_proposes_names_and_masks_with_which_the_table_can_be_captured(shop
     assert "names differ only in case" in without
     assert odd.new_names == {"id": "id_2", "_commit_scn": "commit_scn_2"}
     assert odd.masks == {"EMAIL": "redact"}
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []

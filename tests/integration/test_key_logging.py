@@ -14,12 +14,13 @@ from redolake import steps
 from redolake.apply.delta.commit import session_with_tag
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import Tag
-from redolake.steps.proof.verify import TableComparison
+from redolake.records.proofs import TableProof
 from redolake.steps.shared.status import TableStatus
 from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt
 from tests.references.source_comparison import compare_with_source
+from tests.support.doctor import run_doctor
 
 pytestmark = pytest.mark.spark
 
@@ -51,7 +52,7 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any) -> TableStatus:
     return table
 
 
-def differing(shop: Shop, pipeline: Any) -> list[TableComparison]:
+def differing(shop: Shop, pipeline: Any) -> list[TableProof]:
     tables = compare_with_source(pipeline, shop.params).tables
     assert all(table.source_rows > 0 for table in tables)
     return [t for t in tables if t.differing_cells or t.source_rows != t.delta_rows]
@@ -85,7 +86,7 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
 
     source.run_sql("UPDATE parts SET quantity = 10 WHERE id = 1", off, "INSERT INTO parts VALUES (20, 'new', 20, NULL)")
     noticed = caught_up(source, pipeline, spark)
-    errors = [str(f) for f in steps.run_doctor(pipeline, source.params) if f.severity == "error"]
+    errors = [str(f) for f in run_doctor(pipeline, source.params) if f.severity == "error"]
     source.run_sql(on, "UPDATE parts SET quantity = 21 WHERE id = 20")
     steps.resume_tables(pipeline, ["SHOP.PARTS"])
     resumed = caught_up(source, pipeline, spark)

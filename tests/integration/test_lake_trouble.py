@@ -14,6 +14,7 @@ from redolake.config import Pipeline
 from redolake.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, LandingUnwritable, RedolakeError
 from tests.fixtures.shop import Shop
 from tests.references.source_comparison import compare_with_source
+from tests.support.doctor import run_doctor
 from tests.support.mounts import fill, needs_mount, not_mounted, read_only, small_disk
 
 pytestmark = [pytest.mark.spark, needs_mount]
@@ -126,7 +127,7 @@ def test_a_landing_that_is_not_mounted_is_no_new_pipeline(shop: Shop, lake: Path
     with not_mounted(landing):
         with pytest.raises(LandingMissing, match="the lake was written from it"):
             steps.run_pipeline(pipeline, source=shop.params, spark=spark)
-        errors = [finding.what for finding in steps.run_doctor(pipeline, shop.params) if finding.severity == "error"]
+        errors = [finding.what for finding in run_doctor(pipeline, shop.params) if finding.severity == "error"]
         assert [what.partition(":")[0] for what in errors] == ["the landing is empty, and the lake was written from it"]
 
     steps.run_pipeline(pipeline, source=shop.params, spark=spark)

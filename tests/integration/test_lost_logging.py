@@ -11,6 +11,7 @@ from redolake.context import Run
 from redolake.steps.run import capture
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
+from tests.support.doctor import run_doctor
 
 KEY = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"
 ALL = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
@@ -85,7 +86,7 @@ def test_logging_replaced_by_another_level_is_no_error(shop: Shop, pipeline: Any
 def test_logging_of_the_database_does_not_count_without_logical_replication(shop: Shop, pipeline: Any) -> None:
     shop.run_sql("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS", user="SYS")
     shop.run_sql(KEY.format("parts", "DROP"), KEY.format("stays", "DROP"), "ALTER TABLE parts DISABLE LOGICAL REPLICATION")
-    (error,) = (f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error")
+    (error,) = (f for f in run_doctor(pipeline, shop.params) if f.severity == "error")
     found = errors_of_held_tables(shop, pipeline)
 
     assert (error.subject, "LOGICAL REPLICATION is disabled" in error.what) == ("SHOP.PARTS", True)

@@ -27,7 +27,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as F
 
 from redolake import steps
-from redolake.apply.mapping import hash_udf, is_true
+from redolake.apply.mapping import hash_udf, is_true, shape
 from redolake.cockpit import read_overview
 from redolake.config.expressions import uses
 from redolake.context import Run, open_pipeline_source
@@ -38,13 +38,16 @@ from redolake.source import read_tables
 from redolake.steps.shared.status import TableStatus
 from redolake.steps.shown.stats import PipelineStats
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import TableId
+from redolake.values.mapping import Computed, SecretName, TableMapping, source_value
+from redolake.values.scn import Scn
+from redolake.values.table import Column, OracleType, TableId, TableVersion
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
 from tests.references.delta_table import delta_rows
 from tests.references.plain_lake import PlainLake
 from tests.support.assumes import assumes
+from tests.support.doctor import run_doctor
 
 pytestmark = pytest.mark.spark
 
@@ -498,8 +501,8 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
 
 
 def both_findings(shop: Shop, pipeline: Any, file: Path | None = None) -> tuple[list[Finding], list[Finding]]:
-    of_tables = [f for f in steps.run_doctor(pipeline, shop.params, file=file) if f.subject.startswith("SHOP.")]
-    return [f for f in steps.validate(pipeline, file=file) if f.subject.startswith("SHOP.")], of_tables
+    of_tables = [f for f in run_doctor(pipeline, shop.params, file=file) if f.subject.startswith("SHOP.")]
+    return [f for f in steps.validate(steps.Run(pipeline), file=file) if f.subject.startswith("SHOP.")], of_tables
 
 
 def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cures_it(spark: Any, source: Shop) -> None:
@@ -521,7 +524,7 @@ def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cure
     misfit = source.pipeline(
         tables=[{"table": "SHOP.TEXTS", "add": {"days": {"expression": "date_add(v, array(1))", "type": "date"}}}]
     )
-    by_landing = [f.what for f in steps.validate(misfit, start_spark=True, spark=spark) if f.severity == "error"]
+    by_landing = [f.what for f in steps.validate(steps.Run(misfit, spark=spark), start_spark=True) if f.severity == "error"]
     steps.take_snapshot(cured, tables=["SHOP.TEXTS"], replace=True, source=source.params, spark=spark)
     source.run_sql("UPDATE texts SET v = '14' WHERE id = 1")
     again = caught_up(source, cured, spark)
@@ -540,12 +543,12 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     )
     one = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"twice": "a * 2"}}])
     two = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"sum": "a + b"}, "where": "no = 1"}])
-    found = {f.what: f.cure for f in steps.run_doctor(two, source.params) if f.severity == "error"}
+    found = {f.what: f.cure for f in run_doctor(two, source.params) if f.severity == "error"}
     filtered = source.pipeline(tables=[{"table": "SHOP.LEAN", "where": "a = 1"}])
-    (lacking,) = (f for f in steps.run_doctor(filtered, source.params) if f.severity == "error")
-    notes = [f.what for f in steps.run_doctor(one, source.params) if f.severity == "note"]
+    (lacking,) = (f for f in run_doctor(filtered, source.params) if f.severity == "error")
+    notes = [f.what for f in run_doctor(one, source.params) if f.severity == "note"]
 
-    assert [f for f in steps.run_doctor(one, source.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(one, source.params) if f.severity == "error"] == []
     assert "columns that look personal and have no mask: EMAIL (an e-mail address)" in notes
     assert list(found) == [
         "`where` needs NO, which does not exist",
@@ -556,7 +559,7 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
         steps.begin_snapshot(Run(two, source.params), ["SHOP.LEAN"])
     assert lacking.what == "the redo of an UPDATE would lack columns that this needs: where: a = 1"
     source.run_sql(lacking.cure.partition(";")[0])
-    assert [f for f in steps.run_doctor(filtered, source.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(filtered, source.params) if f.severity == "error"] == []
 
 
 def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark: Any, source: Shop) -> None:
@@ -569,7 +572,7 @@ def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark
     entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "transform": good}
     pipeline = source.pipeline(tables=[entry])
     both = source.pipeline(tables=[entry, {"table": "SHOP.OTHERS", "transform": bad}])
-    findings = [f.what for f in steps.run_doctor(both, source.params) if f.severity == "error"]
+    findings = [f.what for f in run_doctor(both, source.params) if f.severity == "error"]
     steps.take_snapshot(pipeline, source=source.params, spark=spark)
     source.run_sql(
         "UPDATE people SET cust_nm = 'zoe', note = 'four' WHERE id = 1", "DELETE FROM people WHERE id = 2", insert(9)
@@ -614,7 +617,7 @@ def test_no_file_plan_error_or_line_has_the_key_of_masks_or_the_clear_text_of_a_
     again = steps.verify_tables(good, source=source.params, spark=spark, report=said.append)
     kept = [file for folder in ("landing", "lake") for file in (source.folder / folder).rglob("*") if file.is_file()]
     without_rows = [file for file in kept if file.suffix != ".parquet" or "lake" in file.relative_to(source.folder).parts]
-    plan = spark.createDataFrame([("x",)], "s string").select(hash_udf(KEY.encode())(F.col("s")))
+    plan = spark.createDataFrame([("x",)], "s string").select(hash_udf(KEY.encode())(F.col("s").cast("binary")))
     lines = " ".join(map(str, (*said, held.value, status, found, mended, again, steps.read_status(good), caplog.text)))
 
     assert "in the row with SSN ***" in str(held.value)
@@ -622,13 +625,31 @@ def test_no_file_plan_error_or_line_has_the_key_of_masks_or_the_clear_text_of_a_
     assert {row["SSN"]: row["V"] for row in rows} == {hashed("clear-1"): "y", hashed("clear-2"): "z"}
     (compared,) = found.tables
     assert (compared.missing_rows, compared.extra_rows, compared.differing_cells) == (1, 1, 1)
-    assert {one.key for one in compared.samples} == {hashed("clear-1"), hashed("clear-2"), "one too many"}
+    assert {one.key for one in found.samples[compared.table]} == {hashed("clear-1"), hashed("clear-2"), "one too many"}
     assert (mended.equal, again.equal) == (True, True)
     assert "clear-" not in lines
     assert KEY not in lines
     assert [file for file in kept if KEY.encode() in file.read_bytes()] == []
     assert [file for file in without_rows if b"clear-" in bytes_of(file)] == [], "the ledger and the proofs too"
     assert KEY not in plan._jdf.queryExecution().toString()
+
+
+def test_the_hash_of_bytes_that_are_no_characters_keeps_two_keys_apart(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`binary` keeps each value of a text, and `hash` is what a key may have: together they made one key of two."""
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", KEY)
+    version = TableVersion(
+        TableId("SHOP", "T"), Scn(1), 1, 1, (Column(1, "CODE", OracleType("VARCHAR2", length=9), 1, False),), (1,), 2,
+        mapping=TableMapping(
+            computed=(Computed(1, "CODE", "string", "mask", (1,), mask="hash"),),
+            secret=SecretName(variable="REDOLAKE_MASK_KEY"),
+        ),
+    )  # fmt: skip
+    values = [b"\xff", b"\xfe", b"\xef\xbf\xbd", b"plain", "\u00e9\u4e2d".encode(), b"a\x00b", None]
+    rows = spark.createDataFrame([(value,) for value in values], "b binary").withColumnRenamed("b", source_value(1))
+
+    hashes = [row[0] for row in rows.select(shape(version).values[1]).collect()]
+
+    assert hashes == [None if value is None else hmac.new(KEY.encode(), value, hashlib.sha256).hexdigest() for value in values]
 
 
 def bytes_of(file: Path) -> bytes:
@@ -681,7 +702,7 @@ def test_a_column_that_oracle_renames_is_not_read_again_without_its_mask(source:
     pipeline = source.pipeline(tables=["SHOP.OWNERS"], **settings)
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=source.params)
-    warned = [f.what for f in steps.run_doctor(pipeline, source.params) if f.severity == "warning"]
+    warned = [f.what for f in run_doctor(pipeline, source.params) if f.severity == "warning"]
     source.run_sql("ALTER TABLE owners RENAME COLUMN ssn TO social")
     with pytest.raises(ConfigurationError, match="SOCIAL was masked as SSN before it was renamed") as refused:
         steps.begin_snapshot(Run(pipeline, source.params), ["SHOP.OWNERS"], replace=True)
@@ -759,12 +780,12 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
         )
     tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
     others = [{"table": "SHOP.RATES", "add": {"x": "somebodys(n)"}}]
-    changing = steps.run_doctor(source.pipeline(tables=others), source.params, ask_spark=True, spark=spark)
+    changing = run_doctor(source.pipeline(tables=others), source.params, ask_spark=True, spark=spark)
     pipeline = source.pipeline(tables=tables)
-    refused = [f for f in steps.run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
+    refused = [f for f in run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
     file = tmp_path / "pipelines.yml"
     file.write_text(yaml.safe_dump({"pipelines": {"shop": {"tables": tables}}}))
-    unread = [f for f in steps.validate(pipeline, start_spark=True, spark=spark, file=file) if f.severity == "error"]
+    unread = [f for f in steps.validate(steps.Run(pipeline, spark=spark), start_spark=True, file=file) if f.severity == "error"]
     logged = io.StringIO()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).addHandler(logging.StreamHandler(logged))

@@ -33,6 +33,7 @@ LIVES: dict[str, tuple[str, ...]] = {
     "an old row gets another key, and goes": (f"UPDATE {{t}} SET id = {{1}}, a = {LONG} WHERE id = {{0}}", GONE),
     "another partition": (f"UPDATE {{t}} SET k = 250, a = {LONG} WHERE id = {{0}}", "UPDATE {t} SET k = 20 WHERE id = {0}"),
     "all keys": (BORN, COMMIT, "UPDATE {t} SET id = id + 1 WHERE id BETWEEN {0} AND {2}"),
+    "an old row grows, and goes": (f"UPDATE {{t}} SET a = {LONG} WHERE id = {{0}}", OLD_GONE),
     "shrunk": ("ALTER TABLE {t} SHRINK SPACE", f"UPDATE {{t}} SET a = {LONG} WHERE id = {{0}}"),
 }  # fmt: skip
 BY_K = "PARTITION BY RANGE (k) INTERVAL (100) (PARTITION p1 VALUES LESS THAN (100)) ENABLE ROW MOVEMENT"
@@ -40,6 +41,7 @@ BY_K = "PARTITION BY RANGE (k) INTERVAL (100) (PARTITION p1 VALUES LESS THAN (10
 CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "SHOP.T": ({}, list(LIVES)[:-1]),
     "SHOP.MARKED": ({"deletes": "mark"}, list(LIVES)[:-1]),
+    "SHOP.VERSIONS": ({"history": "scd2"}, list(LIVES)[:-1]),
     "SHOP.FILTERED": ({"where": "ID < 10000"}, ["gone in a later transaction", "gone, another, and gone", "all keys"]),
     "SHOP.SHRUNK": ({}, ["grown, and gone", "all keys", "shrunk"]),
     "SHOP.HELD": ({"where": "ID < 10000"}, ["chained, and gone"]),
@@ -66,8 +68,11 @@ def test_a_migrated_row_that_is_deleted_is_gone(tmp_path: Path, spark: Any, read
         held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.error}
         assert list(held) == ["SHOP.HELD"]
         assert "show two ROW_IDs" in held["SHOP.HELD"]
-        by_key = [name for name in CASES if name not in held and name != "SHOP.ROWIDS"]
+        by_key = [name for name in CASES if name not in (*held, "SHOP.ROWIDS", "SHOP.VERSIONS")]
         assert compare_with_source(pipeline, shop.params, by_key).equal
-        (of_rowids,) = steps.verify_tables(pipeline, ["SHOP.ROWIDS"], source=shop.params, spark=spark).tables
+        verified = steps.verify_tables(pipeline, ["SHOP.ROWIDS", "SHOP.VERSIONS"], source=shop.params, spark=spark).tables
+        of_rowids, with_history = sorted(verified, key=lambda one: str(one.table))
+        assert with_history.equal, with_history
+        assert "its history says the same" in str(with_history)
         assert of_rowids.extra_rows, "only a comparison finds it, as doctor says"
         assert "it stays in the lake after its DELETE" in str(steps.examine(pipeline, source=shop.params).findings)

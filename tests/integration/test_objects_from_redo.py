@@ -15,6 +15,7 @@ from tests.generated.lob_life import LobLife
 from tests.integration.test_large_objects import READINGS
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.delta_table import delta_rows, rows_left
+from tests.support.doctor import run_doctor
 from tests.support.killed import killed_at
 from tests.tables.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, Statements, change, changes, in_table
 
@@ -176,7 +177,7 @@ def test_documents_equal_the_source(tmp_path: Path, spark: Any, name: str) -> No
         shop.run_sql(*LETTERS)
         change(shop, FIRST_LETTERS)
         pipeline = shop.pipeline(tables=["SHOP.LETTERS"], large_objects="redo")
-        assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+        assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             cursor.execute("UPDATE letters SET v = XMLTYPE('<open/>') WHERE id = 8")

@@ -44,6 +44,7 @@ from tests.integration.test_vanished_partitions import BY_K, ENDS, created
 from tests.integration.test_vanished_partitions import run as run_in
 from tests.references.plain_ddl import Contradiction
 from tests.references.plain_lake import PlainLake, raw_redo
+from tests.support.doctor import run_doctor
 from tests.support.killed import Killed, killed_at
 from tests.support.short_pauses import short_pauses
 
@@ -507,7 +508,7 @@ def test_what_it_does_not_give_exactly_is_refused_before_anything_is_read(shop: 
     )
     streamed = start(shop)
     refused = streamed.pipeline(tables=["SHOP.MEASURES", "SHOP.SORTED"])
-    errors = {f.subject: f.what for f in steps.run_doctor(refused, shop.params) if f.severity == "error"}
+    errors = {f.subject: f.what for f in run_doctor(refused, shop.params) if f.severity == "error"}
     assert errors == {
         "SHOP.MEASURES.ROUGH": "BINARY_DOUBLE: OpenLogReplicator writes six digits of it",
         **{f"SHOP.MEASURES.{name}": f"{type_}: {OF_PARTS}" for name, type_ in OF_OBJECTS.items()},
@@ -519,7 +520,7 @@ def test_what_it_does_not_give_exactly_is_refused_before_anything_is_read(shop: 
     steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
     shop.run_sql("INSERT INTO measures VALUES (1, 12345678901234567890.5, 1.25, 'long', XMLTYPE('<a/>'), '{}')")
     streamed.run(pipeline)
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     assert differences(shop, pipeline) == {}
 
 
@@ -532,7 +533,7 @@ def test_what_it_gives_and_logminer_does_not_is_captured(shop: Shop) -> None:
     )
     streamed = start(shop)
     pipeline = streamed.pipeline(tables=["SHOP.FLAGS"])
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
     shop.run_sql(
         "INSERT INTO flags SELECT 2, FALSE, ROWID FROM flags",
@@ -544,7 +545,7 @@ def test_what_it_gives_and_logminer_does_not_is_captured(shop: Shop) -> None:
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}
     mined = shop.pipeline(tables=["SHOP.FLAGS"])
-    assert "LogMiner shows each change" in " ".join(f.what for f in steps.run_doctor(mined, shop.params))
+    assert "LogMiner shows each change" in " ".join(f.what for f in run_doctor(mined, shop.params))
 
 
 def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:
@@ -602,7 +603,7 @@ def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> N
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}
     windows = steps.list_windows(pipeline)
-    assert [one.to_scn for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
+    assert [one.last_scn + 1 for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
 
 
 def test_follow_lands_and_applies_what_comes_and_the_page_shows_it(shop: Shop) -> None:
@@ -615,7 +616,7 @@ def test_follow_lands_and_applies_what_comes_and_the_page_shows_it(shop: Shop) -
             shop.work(5, seed=3) if sum("is visible" in one for one in said) < 2 else stop.set()
 
     shop.work(5, seed=2)
-    done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=SPARK, report=report)
+    done = steps.follow_pipeline(Run(pipeline, source=shop.params, spark=SPARK, report=report), stop)
     assert (done.windows > 1, done.batches > 1, done.retries) == (True, True, 0), said
     assert differences(shop, pipeline) == {}
     assert {table.table for table in read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).tables} == set(TWO_TABLES)
@@ -645,19 +646,19 @@ def test_doctor_looks_at_what_a_running_one_sends_and_names_each_setting(shop: S
     pipelines = {name: one.pipeline(name, tables=TWO_TABLES, lake=str(shop.folder / name)) for name, one in servers.items()}
     shop.work(3)
     for name, pipeline in pipelines.items():
-        assert [f for f in steps.run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")] == []
+        assert [f for f in run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")] == []
         steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
         with suppress(ReplicatorRefused):
             servers[name].run(pipeline)
     shop.work(10, seed=2)
     found = {
-        name: [f for f in steps.run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")]
+        name: [f for f in run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")]
         for name, pipeline in pipelines.items()
     }
 
     assert found["good"] == []
     for name, pipeline in pipelines.items():  # without asking Oracle, of the tables as the landing knows them
-        checked = steps.validate(pipeline, ask_olr=True)
+        checked = steps.validate(steps.Run(pipeline), ask_olr=True)
         assert [f for f in checked if f.subject.startswith("OpenLogReplicator")] == found[name]
     settings = {setting for f in found["poor"] for setting in re.findall(r'"([a-z-]+)": \d', f.cure)}
     assert settings == {"rid", "schema", "scn-type", "timestamp-type"}

@@ -20,6 +20,7 @@ from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_olr import SPARK, Streamed, two_tables
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 from tests.support.killed import killed_at
 from tests.support.short_pauses import short_pauses
 
@@ -137,13 +138,13 @@ def test_what_needs_the_database_names_the_connection_and_changes_nothing(shop: 
 def test_the_first_window_needs_a_connection_and_doctor_says_it_before(shop: Shop) -> None:
     streamed, pipeline = two_tables(shop)
     fresh = streamed.pipeline("fresh", tables=TWO_TABLES, lake=str(shop.folder / "fresh"))
-    assert [f.severity for f in steps.run_doctor(alone(fresh)) if f.subject == "fresh.source.connection"] == ["error"]
+    assert [f.severity for f in run_doctor(alone(fresh)) if f.subject == "fresh.source.connection"] == ["error"]
     with pytest.raises(ConfigurationError, match="needs the database"):
         run_alone(streamed, fresh)
     steps.take_snapshot(fresh, source=shop.params, spark=SPARK)
     with pytest.raises(ConfigurationError, match="the first window needs it"):
         run_alone(streamed, fresh)
-    assert [f.severity for f in steps.run_doctor(alone(pipeline)) if f.subject == "shop.source.connection"] == ["warning"]
+    assert [f.severity for f in run_doctor(alone(pipeline)) if f.subject == "shop.source.connection"] == ["warning"]
 
 
 def test_a_table_added_without_a_connection_waits_for_one_and_the_others_go_on(shop: Shop) -> None:

@@ -29,6 +29,7 @@ from tests.generated.table_lives import killer
 from tests.integration.test_olr import OTHER, SPARK, meanwhile, received
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 from tests.support.killed import Killed
 from tests.support.short_pauses import short_pauses
 
@@ -255,7 +256,7 @@ def test_a_kill_after_any_write_leaves_no_window_of_two_threads_or_a_whole_one(s
             break
     rac.run(pipeline)
     windows = steps.list_windows(pipeline)
-    assert [one.to_scn for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
+    assert [one.last_scn + 1 for one in windows[:-1]] == [one.from_scn for one in windows[1:]]
     assert differences(shop, pipeline) == {}
 
 
@@ -288,13 +289,11 @@ def test_ddl_of_a_captured_table_stops_before_rows_are_missing_and_logminer_read
 def test_doctor_and_the_printed_configuration_know_each_threads_stream(shop: Shop) -> None:
     rac = Rac(shop).start(1, 2)
     pipeline = rac.pipeline()
-    assert [
-        f for f in steps.run_doctor(pipeline, shop.params) if "OpenLogReplicator" in f.subject or "source" in f.subject
-    ] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if "OpenLogReplicator" in f.subject or "source" in f.subject] == []
     shop.oracle.faults.add_thread(3)
     second = rac.servers[2].address
     rac.servers[2].close()
-    found = {f.subject: f.what for f in steps.run_doctor(pipeline, shop.params)}
+    found = {f.subject: f.what for f in run_doctor(pipeline, shop.params)}
     assert found["shop.source"].startswith("redo thread 3 has redo that no stream gives")
     assert f"OpenLogReplicator {second} (redo thread 2)" in found
     assert second in steps.write_olr_config(pipeline, 2)

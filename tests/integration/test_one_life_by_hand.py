@@ -11,7 +11,7 @@ from typing import Any
 
 from redolake import steps
 from redolake.context import Run
-from redolake.context.spark import spark_when_needed
+from redolake.context.spark import Spark
 from redolake.steps.run import apply, capture
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -76,7 +76,7 @@ def test_one_life_is_equal_at_each_window_and_replays_under_both_schemas(tmp_pat
             shop.switch_logs()
 
         compared = set[int]()
-        with spark_when_needed(pipeline, "no Spark") as session:
+        with Spark(pipeline, "no Spark") as session:
             while capture(Run(pipeline, shop.params)).plan.window:
                 assert apply(Run(pipeline, spark=session))
                 (table,) = steps.read_status(pipeline).tables

@@ -14,6 +14,7 @@ from redolake.steps.run import capture
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger
+from tests.support.doctor import run_doctor
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 
@@ -63,7 +64,7 @@ def test_a_pattern_captures_what_it_matches_and_a_table_named_by_itself_keeps_it
     with Run(pipeline) as context:
         settings = {str(table.id): (table.key, table.path) for table in context.pipeline.tables}
     assert settings == {"SHOP.A_PARTS": ("primary", "parts"), "SHOP.A_BINS": ("rowid", "shop/a_bins")}
-    notes = [f for f in steps.run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_SCRATCH"]
+    notes = [f for f in run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_SCRATCH"]
     assert [(f.severity, "temporary table" in f.what) for f in notes] == [("note", True)]
 
 
@@ -92,18 +93,18 @@ def test_a_table_without_a_folder_of_its_own_is_told_everywhere_before_anything_
     mixed = 'SHOP."A_parts"'
 
     with PlainLake().in_place_of_spark() as spark:
-        (finding,) = [f for f in steps.run_doctor(pipeline, parts.params) if f.severity == "error"]
+        (finding,) = [f for f in run_doctor(pipeline, parts.params) if f.severity == "error"]
         assert (finding.subject, "target: shop/a_parts-2" in finding.cure) == (mixed, True)
         with pytest.raises(TableHeld, match="target: shop/a_parts-2"):
             steps.take_snapshot(pipeline, source=parts.params, spark=spark)
         assert states(pipeline)[mixed] == "held"
-        assert [f.subject for f in steps.validate(pipeline) if "is that of SHOP.A_PARTS" in f.what] == [mixed]
+        assert [f.subject for f in steps.validate(steps.Run(pipeline)) if "is that of SHOP.A_PARTS" in f.what] == [mixed]
         assert [(e.table, e.effect) for e in steps.plan_edit(pipeline).edits] == [(mixed, "held")]
 
         cured = parts.pipeline(tables=["SHOP.A_*", "SHOP.*A_PARTS", {"table": mixed, "target": "shop/a_parts-2"}])
         steps.take_snapshot(cured, [mixed], replace=True, source=parts.params, spark=spark)
         assert set(states(cured).values()) == {"live"}
-        assert [f for f in steps.run_doctor(cured, parts.params) if f.severity == "error"] == []
+        assert [f for f in run_doctor(cured, parts.params) if f.severity == "error"] == []
 
 
 def test_a_table_that_joins_later_never_gets_the_folder_of_one_with_contents(parts: Shop) -> None:
@@ -133,7 +134,7 @@ def test_a_dropped_table_is_reported_and_stays_captured(parts: Shop) -> None:
 
     assert [found.table for found in steps.read_status(pipeline).gone] == ["SHOP.A_BINS"]
     assert "SHOP.A_BINS" in captured(pipeline)
-    warned = [f for f in steps.run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_BINS"]
+    warned = [f for f in run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_BINS"]
     assert [f.severity for f in warned] == ["warning"]
 
 
@@ -143,7 +144,7 @@ def test_a_pattern_that_matches_nothing_is_an_error_before_anything_is_written(p
     with pytest.raises(ConfigurationError, match=r"SHOP\.ORDRES_\*: matches no table"):
         steps.begin_snapshot(Run(pipeline, parts.params))
 
-    found = {f.subject: f.severity for f in steps.run_doctor(pipeline, parts.params)}
+    found = {f.subject: f.severity for f in run_doctor(pipeline, parts.params)}
     assert found["SHOP.ORDRES_*"] == "error"
     assert not list((parts.folder / "landing").rglob("handover.json"))
 
@@ -173,7 +174,7 @@ def test_doctor_sends_as_many_statements_for_many_tables_as_for_one(parts: Shop,
 
     def statements(*tables: str) -> int:
         sent.clear()
-        steps.run_doctor(parts.pipeline(tables=list(tables)), parts.params)
+        run_doctor(parts.pipeline(tables=list(tables)), parts.params)
         return len(sent)
 
     assert statements("SHOP.A_PARTS") == statements("SHOP.A_PARTS", "SHOP.A_BINS", "SHOP.A_TMP_ONE", "SHOP.B_OTHER")

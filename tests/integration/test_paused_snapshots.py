@@ -50,7 +50,7 @@ def test_a_table_that_a_person_has_paused_is_read_by_the_same_follow_once_it_is_
         if "is visible" in line:
             stop.set()
 
-    done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=no_spark, report=report)
+    done = steps.follow_pipeline(Run(pipeline, source=shop.params, spark=no_spark, report=report), stop)
 
     assert len([line for line in lines if "ann has paused" in line]) == 1
     assert [t.state for t in done.tables] == ["live", "live"]

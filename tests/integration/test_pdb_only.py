@@ -18,6 +18,7 @@ from redolake.steps.run import capture
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
 from tests.references.plain_lake import PlainLake
 from tests.states.tenant import Tenant, open_tenant
+from tests.support.doctor import run_doctor
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def no_spark() -> Iterator[str]:
 
 
 def errors(tenant: Tenant, params: ConnectParams | None = None) -> list[str]:
-    found = steps.run_doctor(tenant.pipeline(tables=TWO_TABLES), params or tenant.params)
+    found = run_doctor(tenant.pipeline(tables=TWO_TABLES), params or tenant.params)
     return [str(f) for f in found if f.severity != "note" and "AIRFLOW_CONN" not in f.what]
 
 
@@ -150,6 +151,6 @@ def test_a_connection_that_leads_elsewhere_is_refused(tenant: Tenant, changes: d
         params = replace(params, user="SYS", password=tenant.oracle.passwords["SYS"])
     source = {"connection": "oracle_shop", "container": "FREEPDB1" if changes else "OTHERPDB"}
 
-    found = steps.run_doctor(tenant.pipeline(tables=TWO_TABLES, source=source), params)
+    found = run_doctor(tenant.pipeline(tables=TWO_TABLES, source=source), params)
 
     assert any(what in str(finding) for finding in found if finding.severity == "error")

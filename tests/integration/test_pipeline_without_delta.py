@@ -16,7 +16,7 @@ import pytest
 
 from redolake import steps
 from redolake.context import Run
-from redolake.context.spark import spark_when_needed
+from redolake.context.spark import Spark
 from redolake.errors import ConfigurationError, LandingDamaged, TableHeld
 from redolake.steps.run import apply, capture
 from redolake.values.table import TableId
@@ -25,6 +25,7 @@ from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, 
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger
 from tests.states.tenant import open_tenant
+from tests.support.doctor import run_doctor
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_nothing_switches_the_container_where_the_pdb_has_its_own_service(shop: 
     shop.work(30)
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=no_spark)
-    assert [f for f in steps.run_doctor(pipeline, source) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, source) if f.severity == "error"] == []
     with pytest.raises(ConfigurationError, match="ORA-24964") as refused:
         steps.begin_snapshot(Run(pipeline, shop.params), TWO_TABLES, replace=True)
     shop.oracle.faults.allow_set_container()
@@ -284,7 +285,7 @@ def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop
     shop.run_sql("TRUNCATE TABLE payments")
     shop.work(30, seed=4)
     shop.switch_logs()
-    with spark_when_needed(pipeline, no_spark) as session:
+    with Spark(pipeline, no_spark) as session:
         while capture(Run(pipeline, shop.params)).plan.outcome == "window":
             pass
         prepared = steps.prepare_batch(pipeline)

@@ -14,6 +14,7 @@ from redolake.errors import ConfigurationError
 from standin.faults.injection import FaultInjector
 from tests.fixtures.shop import Shop, open_shop
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 POLICIES: dict[str, tuple[Callable[[FaultInjector], object], str, str]] = {
     "VPD": (
@@ -45,7 +46,7 @@ def with_parts(shop: Shop) -> Pipeline:
 
 
 def errors(pipeline: Pipeline, shop: Shop) -> list[str]:
-    return [str(f) for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"]
+    return [str(f) for f in run_doctor(pipeline, shop.params) if f.severity == "error"]
 
 
 def seen_by(shop: Shop) -> list[tuple[int, str]]:

@@ -16,6 +16,7 @@ from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_ddl import Contradiction
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 NO_SPARK = "no Spark"
 OF_T = "SHOP.*T"  # T itself, and what Oracle makes beside it: SYS_TEMP_FBT, ERR$_T
@@ -92,7 +93,7 @@ def test_flashback_of_tables_to_an_scn_arrives_as_their_rows(shop: Shop, lake: P
     assert fetched(shop, "SELECT rowid FROM t WHERE id = 3") == before  # a row that has not changed since stays
     caught_up(shop, pipeline, NO_SPARK)
     assert is_equal(shop, lake, pipeline, "t", "u")
-    notes = {f.subject: f.what for f in steps.run_doctor(pipeline, shop.params)}
+    notes = {f.subject: f.what for f in run_doctor(pipeline, shop.params)}
     assert "temporary table" in notes["SHOP.SYS_TEMP_FBT"]
 
 
@@ -253,7 +254,7 @@ def test_rows_of_temporary_tables_reach_no_table_and_hold_none(shop: Shop, lake:
     assert fetched(shop, "SELECT id, n FROM t ORDER BY id") == [(1, 1), (2, 12), (3, 13), (22, 12), (23, 13), (50, 0)]
     assert is_equal(shop, lake, pipeline, "t")
     assert [t.table for t in steps.read_status(pipeline).tables] == ["SHOP.T"]
-    whys = [f.what for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.KEPT_T"]
+    whys = [f.what for f in run_doctor(pipeline, shop.params) if f.subject == "SHOP.KEPT_T"]
     assert whys
     assert all("temporary table" in what for what in whys)
 

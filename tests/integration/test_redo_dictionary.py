@@ -16,6 +16,7 @@ from redolake.window.dictionary import BUILD
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences, parts_pipeline
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 SWAP = (
     'ALTER TABLE parts RENAME COLUMN place TO "Between"',
@@ -68,7 +69,7 @@ def test_a_first_snapshot_waits_for_a_dictionary(shop: Shop, no_spark: str) -> N
         steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
     assert BUILD in refused.value.cure
-    assert [f.what for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == [refused.value.what]
+    assert [f.what for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == [refused.value.what]
 
 
 def test_a_log_that_is_missing_since_the_dictionary_stops_the_plan(shop: Shop, no_spark: str) -> None:

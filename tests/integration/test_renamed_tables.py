@@ -18,6 +18,7 @@ from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger
+from tests.support.doctor import run_doctor
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_a_renamed_table_goes_on_without_a_snapshot_once_its_new_name_is_declare
 
     assert held(edited) == {}
     assert rows(lake, edited, "items") == {1: "changed", 2: "before", 3: "after", 4: "while held"}
-    assert [f for f in steps.run_doctor(edited, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(edited, shop.params) if f.severity == "error"] == []
     assert [(t.source_rows, t.missing_rows) for t in steps.verify_tables(edited, source=shop.params, spark="x").tables] == [
         (4, 0)
     ]
@@ -224,7 +225,7 @@ def test_a_table_by_pattern_goes_on_under_a_new_name_that_a_pattern_matches(shop
     assert held(pipeline) == {}
     assert [t.table for t in steps.read_status(pipeline).tables] == ["SHOP.ART", "SHOP.ITEMS", "SHOP.OTHER"]
     assert rows(lake, pipeline, "items") == {1: "items", 2: "before", 3: "after", 4: "later"}
-    doctor = steps.run_doctor(pipeline, shop.params)
+    doctor = run_doctor(pipeline, shop.params)
     assert [f for f in doctor if f.severity in ("error", "warning") and f.subject.startswith("SHOP.")] == []
     (found,) = steps.verify_tables(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="x").tables
     assert (found.source_rows, found.missing_rows) == (4, 0)
@@ -308,7 +309,7 @@ def test_a_new_table_under_the_name_of_a_followed_one_is_left_out_and_said_to_be
 
     assert held(pipeline) == {}
     assert rows(lake, pipeline, "items") == {1: "items", 2: "after"}
-    said = [str(f.what) for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.ITEMS"]
+    said = [str(f.what) for f in run_doctor(pipeline, shop.params) if f.subject == "SHOP.ITEMS"]
     assert any("has the name under which SHOP.ITEMS_OLD was captured" in what for what in said), said
 
 
@@ -338,7 +339,7 @@ def test_a_table_that_takes_the_place_of_another_goes_on_by_each_cure_that_is_pr
     pipeline = shop.pipeline(tables=["SHOP.ITEM*"], new_tables="capture")
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     early = shop.pipeline(tables=["SHOP.ITEMS_NEW", {"table": "SHOP.ITEMS", "renamed_to": "SHOP.ITEMS_OLD"}])
-    (found,) = [one for one in steps.run_doctor(early, shop.params) if one.severity == "error" and one.subject == "SHOP.ITEMS"]
+    (found,) = [one for one in run_doctor(early, shop.params) if one.severity == "error" and one.subject == "SHOP.ITEMS"]
     assert "its `renamed_to` names no table" in found.what
     assert "until the table is renamed" in found.cure
     shop.run_sql("RENAME items TO items_old", "RENAME items_new TO items")

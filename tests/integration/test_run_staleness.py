@@ -73,7 +73,7 @@ def test_a_session_that_is_killed_between_two_rounds_is_replaced(shop: Shop, pip
                 shop.work(10, seed=3)
                 shop.switch_logs()
 
-    done = follow_pipeline(pipeline, stop, source=shop.params, report=report)
+    done = follow_pipeline(Run(pipeline, source=shop.params, report=report), stop)
 
     assert (killed[0] > 0, done.batches, done.retries) == (True, 2, 0)
     assert differences(shop, pipeline) == {}

@@ -25,6 +25,7 @@ from standin.sqlplus import run_script
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 from tests.tables.packaged_schemas import packaged_scripts
 from tests.tables.published_scripts import USER, install, schemas_below
 
@@ -104,7 +105,7 @@ def test_a_schema_is_created_by_its_own_script_and_captured_whole(shop: Shop, no
     tables = [table for table in rows_of_schema(shop) if table not in LEFT_OUT]
     named = [{"table": f"SHOP.{t}", **({"key": KEYS[t]} if t in KEYS else {})} for t in tables]
     pipeline = shop.pipeline(tables=named)
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
     shop.run_sql(*CHANGES[name])
@@ -128,9 +129,9 @@ def test_a_materialized_view_is_captured_where_it_is_named_and_an_object_table_i
     by_pattern = shop.pipeline(tables=["SHOP.PART*"])
     named = shop.pipeline("named", tables=[{"table": "SHOP.PART_COPY", "key": "rowid"}])
     both = shop.pipeline(tables=["SHOP.PARTS", "SHOP.PART_OBJECTS"])
-    found = {f.subject: f.what for f in steps.run_doctor(by_pattern, shop.params)}
-    notes = [(f.severity, f.what) for f in steps.run_doctor(named, shop.params) if f.subject == "SHOP.PART_COPY"]
-    refused = [(f.subject, f.what) for f in steps.run_doctor(both, shop.params) if f.severity == "error"]
+    found = {f.subject: f.what for f in run_doctor(by_pattern, shop.params)}
+    notes = [(f.severity, f.what) for f in run_doctor(named, shop.params) if f.subject == "SHOP.PART_COPY"]
+    refused = [(f.subject, f.what) for f in run_doctor(both, shop.params) if f.severity == "error"]
 
     assert ("warning", "stores the rows of a materialized view") in notes
     assert [(name, what.partition(",")[0]) for name, what in refused] == [("SHOP.PART_OBJECTS", "is an object table")]
@@ -210,7 +211,7 @@ def captured_and_changed(shop: Shop, no_spark: str, seed: str, *owners: str) -> 
         *(f'ALTER TABLE "{owner}"."{table}" DISABLE CONSTRAINT "{name}"' for owner, table, name in foreign_keys(shop, owners))
     )
     pipeline, made = proposed_pipeline(shop, owners)
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     tables = [table.table for table in made.captured]
     random, changed = Random(seed), Counter[TableId]()

@@ -20,6 +20,7 @@ from redolake.source import ConnectParams
 from redolake.source.setup_sql import Flavour, Grants
 from standin.serve import StandIn, standin
 from standin.sqlplus import Transcript, run_script
+from tests.support.doctor import run_doctor
 
 PASSWORD = "hunter two"
 TABLES = ("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", "CREATE TABLE notes (text VARCHAR2(20))")
@@ -72,7 +73,7 @@ class Place:
             return run_script(script, cursor.execute, answers, (oracledb.DatabaseError,))
 
     def doctor(self) -> list[Finding]:
-        found = steps.run_doctor(self.pipeline, self.params)
+        found = run_doctor(self.pipeline, self.params)
         return [f for f in found if f.severity != "note" and "AIRFLOW_CONN" not in f.what]
 
 
@@ -159,7 +160,7 @@ def test_on_rds_a_short_retention_of_archived_logs_is_a_warning(
     if hours is not None:
         here.sqlplus("GRANT SELECT ANY TABLE TO mirror;")
 
-    found = [f for f in steps.run_doctor(here.pipeline, here.params) if f.subject == "retention" and "RDS" in f.what]
+    found = [f for f in run_doctor(here.pipeline, here.params) if f.subject == "retention" and "RDS" in f.what]
 
     assert [(f.severity, what in f.what) for f in found] == [(severity, True)]
 

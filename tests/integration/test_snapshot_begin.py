@@ -16,6 +16,7 @@ from redolake.source import handover
 from redolake.steps.run import capture
 from redolake.values.dictionary_table import DictionaryTable
 from tests.fixtures.shop import Shop
+from tests.support.doctor import run_doctor
 
 PARTS = (
     "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
@@ -167,7 +168,7 @@ def test_errors_that_doctor_finds_refuse_a_snapshot_of_named_tables_before_anyth
 
     for part in parts:
         assert part in str(refused.value)
-    found = [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"]
+    found = [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"]
     assert set(refused.value.findings) == {f for f in found if f.subject != "connection oracle_shop"}
     assert everything_written(shop) == set()
 
@@ -188,7 +189,7 @@ def test_a_character_set_without_a_decoder_is_a_warning(shop: Shop) -> None:
     shop.oracle.database.state.pdb_characterset = "WE8EBCDIC1047"
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    (found,) = (f for f in steps.run_doctor(pipeline, shop.params) if "WE8EBCDIC1047" in f.what and f.severity != "note")
+    (found,) = (f for f in run_doctor(pipeline, shop.params) if "WE8EBCDIC1047" in f.what and f.severity != "note")
 
     assert found.severity == "warning"
     assert steps.begin_snapshot(Run(pipeline, shop.params)).tables == ("SHOP.PARTS",)

@@ -7,17 +7,21 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redolake import steps
+from redolake.cockpit.metrics import prometheus_text
+from redolake.cockpit.overview import read_overview
 from redolake.config import Pipeline
 from redolake.errors import RedoLost, SnapshotTooEarly, Transient
 from redolake.host.statements import statement
 from redolake.source import ConnectParams
 from redolake.source import oracle as oracle_source
+from redolake.steps.shared.status import standby_lines
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_standby import ASKED
 from tests.integration.test_vanished_partitions import created, held, rows
@@ -28,13 +32,16 @@ TABLES = ("a", "b")
 STEPS = 30
 
 
+@dataclass(slots=True)
 class StandbyShop(Shop):
-    """The pipeline's connection leads to one host and `primary` to the other, whichever roles they have."""
+    """The pipeline's connection leads to one host and `primary` to the other, whichever roles they have; or it names none."""
+
+    names_primary: bool = True
 
     @property
     def params(self) -> ConnectParams:
-        own = super().params
-        return replace(own, dsn=self.oracle.standby_root_dsn, primary=own)
+        own = super(StandbyShop, self).params
+        return replace(own, dsn=self.oracle.standby_root_dsn, primary=own if self.names_primary else None)
 
     @property
     def writes_to(self) -> str:
@@ -159,10 +166,10 @@ class Life:
         chosen()
 
 
-def born(shop: StandbyShop, seed: int) -> Life:
+def born(shop: StandbyShop, seed: int, **settings: Any) -> Life:
     for table in TABLES:
         shop.run_sql(*created(table), f"INSERT INTO {table} VALUES (0, 0, 'old')")
-    return Life(shop, shop.pipeline(tables=["SHOP.A", "SHOP.B"]), random.Random(seed))
+    return Life(shop, shop.pipeline(tables=["SHOP.A", "SHOP.B"], **settings), random.Random(seed))
 
 
 def check_end(life: Life, lake: PlainLake) -> None:
@@ -233,6 +240,135 @@ def test_a_life_on_a_standby_loses_nothing(
         life = born(StandbyShop(opened.oracle, opened.folder), seed)
         monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
         life.begin_old()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        for _ in range(STEPS):
+            life.step()
+        check_end(life, lake)
+
+
+# --- No primary is named ------------------------------------------------------------------------------------------------
+
+
+def begin_alone(opened: Shop, seed: int = 0, **settings: Any) -> Life:
+    """Return a life whose pipeline knows the standby alone, with transactions that are older than the oldest log."""
+    life = born(StandbyShop(opened.oracle, opened.folder, names_primary=False), seed, **settings)
+    life.begin_old()
+    life.faults.purge_logs()
+    return life
+
+
+def hold_of(pipeline: Pipeline, table: str) -> dict[str, Any]:
+    return next(one for one in steps.read_status(pipeline).tables if one.table == f"SHOP.{table.upper()}").where or {}
+
+
+def test_the_lags_of_the_standby_are_terms_of_the_latency_and_in_the_status(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_shop(tmp_path) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder, names_primary=False), 0)
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.begin()
+        life.end()
+        life.shop.switch_logs()
+        life.capture()
+        life.lag()
+        life.shop.switch_logs()
+        life.capture()
+        lags = steps.read_status(life.pipeline).lags
+        assert lags.keys() == {"apply lag", "transport lag"}
+        found = read_overview(life.pipeline, life.pipeline.ledger_url, datetime.now(UTC))
+        shown = {term.name: term.seconds for term in found.latency.terms if term.name in lags}
+        assert shown == lags
+        assert 'term="apply lag"' in prometheus_text([found])
+        behind, began, _ = standby_lines(steps.read_status(life.pipeline))
+        assert "apply lag" in behind
+        assert "0 have committed" in began
+
+
+def test_without_a_primary_nothing_is_asked_there_and_an_older_transaction_holds_its_tables(
+    tmp_path: Path, lake: PlainLake
+) -> None:
+    with open_shop(tmp_path) as opened:
+        life = begin_alone(opened)
+        counted = life.shop.oracle.count_statements()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.begin()
+        life.end()
+        life.shop.switch_logs()
+        life.capture()
+        assert held(life.pipeline) == {}
+        life.end_old()
+        life.begin()
+        life.shop.switch_logs()
+        life.capture()
+        assert set(held(life.pipeline)) == {"SHOP.A", "SHOP.B"}
+        assert hold_of(life.pipeline, "a")["policy"] == "unknown_ddl"
+        steps.take_snapshot(life.pipeline, ["SHOP.A", "SHOP.B"], replace=True, source=life.shop.params, spark=NO_SPARK)
+        check_end(life, lake)
+        assert not {"FREE"} & counted.keys()
+
+
+MEANWHILE: dict[str, dict[str, Any]] = {
+    "it is prepared": {},
+    "a thread is closed": {},
+    "the redo of open transactions comes late": {"private_strands": True},
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_an_older_transaction_holds_its_tables_though(tmp_path: Path, lake: PlainLake, what: str) -> None:
+    with open_shop(tmp_path, **MEANWHILE[what]) as opened:
+        is_closed = what == "a thread is closed"
+        if is_closed:
+            opened.oracle.faults.close_thread(2)
+        life = begin_alone(opened)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        if what == "it is prepared":
+            life.faults.prepare_transactions(listed=False)
+        life.end_old()
+        life.begin()
+        life.shop.switch_logs()
+        if is_closed:
+            life.faults.switch_closed_thread(2)
+        life.capture()
+        assert set(held(life.pipeline)) == {"SHOP.A", "SHOP.B"}
+        steps.take_snapshot(life.pipeline, ["SHOP.A", "SHOP.B"], replace=True, source=life.shop.params, spark=NO_SPARK)
+        if is_closed:
+            life.faults.open_thread(2)
+        check_end(life, lake)
+
+
+def test_transactions_that_the_kept_logs_show_from_their_start_hold_nothing(tmp_path: Path, lake: PlainLake) -> None:
+    with open_shop(tmp_path) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder, names_primary=False), 0)
+        life.begin_old()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.end_old()
+        check_end(life, lake)
+
+
+def test_an_older_transaction_that_is_rolled_back_holds_nothing(tmp_path: Path, lake: PlainLake) -> None:
+    with open_shop(tmp_path) as opened:
+        life = begin_alone(opened)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        while life.old:
+            with life.old.pop() as writer:
+                writer.rollback()
+        check_end(life, lake)
+
+
+AGAIN = {"on_ddl": {"unknown_ddl": "resnapshot"}, "resnapshot": {"attempts": 9, "pause_minutes": 0}}
+
+
+@pytest.mark.parametrize("reads", ["refused", "older"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_life_on_a_standby_alone_loses_nothing(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, seed: int, reads: str
+) -> None:
+    with open_shop(tmp_path, unapplied_reads=reads) as opened:
+        life = begin_alone(opened, seed, **AGAIN)
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()

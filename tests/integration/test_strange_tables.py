@@ -27,6 +27,7 @@ from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
 from tests.references.source_comparison import compare_with_source
+from tests.support.doctor import run_doctor
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 PLAIN = ("CREATE TABLE plain (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", LOGGED.format("plain"))
@@ -217,7 +218,7 @@ def test_tables_that_cannot_be_captured_are_held_and_stop_no_other(shop: Shop, n
     shop.run_sql(*PLAIN, "INSERT INTO plain VALUES (1, 'A')", *STRANGE.values())
     names = {f"SHOP.{name}" for name in STRANGE}
     pipeline = shop.pipeline(tables=[*sorted(names), "SHOP.PLAIN"])
-    errors = [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error" and f.subject.startswith("SHOP.")]
+    errors = [f for f in run_doctor(pipeline, shop.params) if f.severity == "error" and f.subject.startswith("SHOP.")]
     assert {".".join(f.subject.split(".")[:2]) for f in errors} == names
 
     with pytest.raises(TableHeld) as held:
@@ -253,7 +254,7 @@ def test_a_primary_key_that_is_not_validated_counts_only_over_a_unique_index(
         "ALTER TABLE older ADD CONSTRAINT older_pk PRIMARY KEY (id) USING INDEX older_id ENABLE NOVALIDATE",
     )
 
-    found = steps.run_doctor(shop.pipeline(tables=["SHOP.OLDER"]), shop.params)
+    found = run_doctor(shop.pipeline(tables=["SHOP.OLDER"]), shop.params)
 
     assert [f.what for f in found if f.severity == "error"] == refused
 
@@ -341,7 +342,7 @@ def test_columns_left_out_never_land_and_their_changes_hold_no_table(shop: Shop,
 
     assert states(pipeline) == {"SHOP.DOCUMENTS": "live"}
     assert differences(shop, pipeline) == {}
-    notes = {f.subject for f in steps.run_doctor(pipeline, shop.params) if "left out" in f.what}
+    notes = {f.subject for f in run_doctor(pipeline, shop.params) if "left out" in f.what}
     assert notes == {"SHOP.DOCUMENTS.BODY", "SHOP.DOCUMENTS.SCAN_BLOB", "SHOP.DOCUMENTS.MORE_BLOB"}
 
 

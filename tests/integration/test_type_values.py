@@ -28,6 +28,7 @@ from redolake.values.valid_text import NOT_VALID
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 from tests.tables.type_values import COLUMNS, NAMES, RULES, TABLE, insert, rows, shown
 
 KINDS = TableId("SHOP", "KINDS")
@@ -46,7 +47,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def redo(shop: Shop) -> dict[int, dict[str, Any]]:
     """Return the columns of each inserted row, by key: first those of redo text, then those of internal bytes."""
     pipeline = shop.pipeline(tables=[{"table": "SHOP.KINDS", "columns": RULES}])
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.subject.startswith("SHOP") and f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.subject.startswith("SHOP") and f.severity == "error"] == []
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql(*(insert(key, row) for key, row in enumerate(rows(regions=True))))
@@ -126,7 +127,7 @@ def odd_texts(shop: Shop) -> tuple[Any, pa.Table]:
     )
     words = {"table": "SHOP.WORDS", "columns": {"B": "binary"}}
     pipeline = shop.pipeline("words", tables=[words], invalid_text="replace")
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     for first, ddl in ((1, ()), (GENERIC, ("ALTER TABLE words ADD later NUMBER(1)",))):
@@ -206,7 +207,7 @@ def test_each_type_has_its_delta_type(shop: Shop) -> None:
 def test_a_boolean_is_refused_because_logminer_shows_no_row_of_its_table(shop: Shop) -> None:
     shop.run_sql("CREATE TABLE switches (id NUMBER(9) PRIMARY KEY, is_on BOOLEAN)", "INSERT INTO switches VALUES (1, TRUE)")
 
-    found = steps.run_doctor(shop.pipeline(tables=["SHOP.SWITCHES"]), shop.params)
+    found = run_doctor(shop.pipeline(tables=["SHOP.SWITCHES"]), shop.params)
 
     (error,) = (f for f in found if f.subject == "SHOP.SWITCHES.IS_ON")
     assert (error.severity, "UNSUPPORTED" in error.what) == ("error", True)

@@ -15,6 +15,7 @@ from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 from tests.tables.papers import change
 from tests.tables.unshown_types import CHANGES, SHOWN, TABLES, fill
 
@@ -57,7 +58,7 @@ READINGS = {
 @pytest.mark.parametrize("shop", READINGS.values(), indirect=True, ids=READINGS)
 def test_changed_rows_of_each_type_equal_the_source(shop: Shop, no_spark: str) -> None:
     pipeline = pipeline_of(shop)
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     assert differences(shop, pipeline) == {}
     for changes in CHANGES:
@@ -87,11 +88,11 @@ def test_strings_of_32k_and_documents_in_rows_of_their_own_equal_the_source(shop
             *(f"INSERT INTO {table} VALUES ({n}, 'a', '{LONG[table.upper()][n % 2]}')" for n in range(1, 7)),
         )
     names = ["SHOP.STORIES", "SHOP.SCANS", "SHOP.LETTERS"]
-    assert {f.subject for f in steps.run_doctor(shop.pipeline(tables=names), shop.params) if f.severity == "error"} == {
+    assert {f.subject for f in run_doctor(shop.pipeline(tables=names), shop.params) if f.severity == "error"} == {
         f"{name}.V" for name in names
     }
     pipeline = pipeline_of(shop, *names)
-    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     assert differences(shop, pipeline) == {}
     for table, (one, two) in {
@@ -190,15 +191,15 @@ def test_a_type_that_cannot_be_read_again_is_refused_with_the_reason(shop: Shop,
         f"CREATE TABLE sets (id NUMBER PRIMARY KEY, v {rest}",
         "ALTER TABLE sets ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
     )
-    found = [f for f in steps.run_doctor(pipeline_of(shop, "SHOP.SETS"), shop.params) if f.severity == "error"]
+    found = [f for f in run_doctor(pipeline_of(shop, "SHOP.SETS"), shop.params) if f.severity == "error"]
     left_out = shop.pipeline(tables=[{"table": "SHOP.SETS", "exclude_columns": ["V"]}], unsupported_columns="reread")
 
     assert [(f.subject, REFUSED[rest] in f.what) for f in found] == [("SHOP.SETS.V", True)]
-    assert [f for f in steps.run_doctor(left_out, shop.params) if f.severity == "error"] == []
+    assert [f for f in run_doctor(left_out, shop.params) if f.severity == "error"] == []
 
 
 def test_an_object_column_is_refused_once_without_the_setting(shop: Shop) -> None:
-    found = [f for f in steps.run_doctor(shop.pipeline(tables=["SHOP.HOMES"]), shop.params) if f.severity == "error"]
+    found = [f for f in run_doctor(shop.pipeline(tables=["SHOP.HOMES"]), shop.params) if f.severity == "error"]
 
     assert [(f.subject, f.what) for f in found] == [
         ("SHOP.HOMES.V", "OBJECT: its changes are captured with `unsupported_columns: reread` only")

@@ -10,7 +10,7 @@ import pytest
 
 from redolake import steps
 from redolake.context import Run
-from redolake.context.spark import spark_when_needed
+from redolake.context.spark import Spark
 from redolake.errors import LandingUnwritable, PdbChanged
 from redolake.land.windows import Windows
 from redolake.steps.run import apply, capture
@@ -171,7 +171,7 @@ def test_a_policy_that_was_declared_after_the_landing_reads_nothing(shop: Shop, 
     shop.switch_logs()
     assert capture(Run(pipeline, shop.params)).plan.outcome == "window"
     follows = shop.pipeline(tables=["SHOP.PARTS"], on_ddl=FOLLOWED)
-    with spark_when_needed(follows, "no Spark") as session:
+    with Spark(follows, "no Spark") as session:
         assert apply(Run(follows, spark=session))
 
     assert "the window had landed before `on_ddl` in pipelines.yml said `follow`" in stopped(pipeline)[0]

@@ -23,6 +23,7 @@ from tests.oracle.command import REDOLAKE, environment
 from tests.oracle.conftest import Database
 from tests.oracle.parts import LOGGED, Parts
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 pytestmark = pytest.mark.oracle
 
@@ -135,7 +136,7 @@ def test_doctor_refuses_what_logminer_cannot_show(database: Database, tmp_path: 
     try:
         database.run(database.scratch, [f"GRANT SELECT, FLASHBACK ON refused TO {database.reader.user}"])
         pipeline: Pipeline = database.pipeline(tmp_path, [f"{database.scratch.user}.REFUSED"])
-        errors = [str(f) for f in steps.run_doctor(pipeline, database.reader) if f.severity == "error"]
+        errors = [str(f) for f in run_doctor(pipeline, database.reader) if f.severity == "error"]
     finally:
         database.run(database.scratch, ["DROP TABLE refused PURGE"])
 

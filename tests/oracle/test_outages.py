@@ -16,6 +16,7 @@ from redolake.source.setup_sql import Flavour
 from tests.oracle.conftest import Database
 from tests.oracle.parts import Parts
 from tests.references.plain_lake import PlainLake
+from tests.support.doctor import run_doctor
 
 pytestmark = pytest.mark.oracle
 # Doctor only warns without these.
@@ -159,7 +160,7 @@ def away(file: str) -> str:
 def test_doctor_refuses_a_table_whose_rows_a_policy_filters(parts: Parts) -> None:
     parts.database.outages.add_policy(parts.database, "PARTS")
 
-    errors = [str(f) for f in steps.run_doctor(parts.pipeline, parts.database.reader) if f.severity == "error"]
+    errors = [str(f) for f in run_doctor(parts.pipeline, parts.database.reader) if f.severity == "error"]
 
     assert any("P1" in error and "EXEMPT ACCESS POLICY" in error for error in errors), errors
 
@@ -171,7 +172,7 @@ def test_doctor_names_each_grant_of_the_set_up_script_that_is_missing(parts: Par
         dsn = None if where == "all" else database.pdb_dsn
         database.as_sysdba(f"REVOKE {what}{on} FROM {user}{scope}", dsn=dsn)
         try:
-            errors = "\n".join(str(f) for f in steps.run_doctor(parts.pipeline, database.reader) if f.severity == "error")
+            errors = "\n".join(str(f) for f in run_doctor(parts.pipeline, database.reader) if f.severity == "error")
         finally:
             database.as_sysdba(f"GRANT {what}{on} TO {user}{scope}", dsn=dsn)
         tried += 1

@@ -30,7 +30,7 @@ def answered(database: Database, spark: Any, tmp_path_factory: pytest.TempPathFa
     def asked(cases: Sequence[Case], session: Any) -> SelftestReport:
         pipeline = database.pipeline(tmp_path_factory.mktemp("unused"), ["NO.SUCH"])
         return steps.run_selftest(
-            pipeline, database.scratch, database.reader, cases=cases, dba=database.dba, wait_minutes=5, spark=session
+            steps.Run(pipeline, database.reader, session), database.scratch, cases=cases, dba=database.dba, wait_minutes=5
         )
 
     in_delta = [case for case in CASES if database.is_real or case.table in IN_DELTA]
@@ -71,6 +71,6 @@ def somebodys_table(database: Database) -> Iterator[None]:
 
 def test_a_table_that_is_already_there_is_not_touched(database: Database, somebodys_table: None, tmp_path: Path) -> None:
     with pytest.raises(Terminal, match="already has RLT_NUMBERS"):
-        steps.run_selftest(database.pipeline(tmp_path, ["NO.SUCH"]), database.scratch, database.reader, spark="none")
+        steps.run_selftest(steps.Run(database.pipeline(tmp_path, ["NO.SUCH"]), database.reader, "none"), database.scratch)
 
     database.run(database.scratch, ["UPDATE rlt_numbers SET id = 2 WHERE id = 1"])

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from redolake.apply.delta.log import read_log
 
 TYPES = {
+    "timestamp": pa.timestamp("us", "UTC"),
     "string": pa.string(),
     "binary": pa.binary(),
     "long": pa.int64(),

@@ -92,7 +92,7 @@ class ApproveChoice(ApprovalOperator):
             made, asked = answer(context, event), context["ti"].xcom_pull(task_ids=TASK, key=ASKED)
             log.warning("rejected by %s: nothing is done", made.by)
             with resolved_pipeline(self.pipeline) as resolved:
-                steps.record_rejection(resolved, asked["subject"], reason=made.reason, by=made.by)
+                steps.record_rejection(steps.Run(resolved, by=made.by, reason=made.reason), asked["subject"])
         elif "error" not in event:
             check_another(self.pipeline, context, event)
         return super().execute_complete(context, event)

@@ -26,7 +26,7 @@ def doctor_dag(pipeline: Pipeline) -> DAG:
         from redolake import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            found = steps.examine(resolved, source_of(pipeline))
+            found = steps.examine(steps.Run(resolved, source_of(pipeline)))
         for finding in found.findings:
             log.log(LEVELS[finding.severity], "%s", finding)
         if not found.ok:

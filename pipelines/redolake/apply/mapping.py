@@ -21,7 +21,7 @@ from pyspark.sql.types import StructField, StructType
 
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.spelling import one_zero
-from redolake.apply.spark.text import to_text
+from redolake.apply.spark.text import OCTETS, to_text
 from redolake.apply.spark.types import parse_type
 from redolake.host.secrets import read_key
 from redolake.host.user_code import call_for_rows, call_row_by_row
@@ -110,16 +110,18 @@ def mask_value(mapping: TableMapping, one: Computed, column: Column) -> Expressi
             return F.when(text.isNotNull(), F.when(F.length(text) >= SHORTEST_SHOWN, hidden).otherwise(F.lit("****")))
         case _:
             assert mapping.secret is not None
-            return hash_udf(read_key(mapping.secret))(text)
+            # Bytes that are no characters (`binary`) are hashed as they are: what replaces them in a text makes two values one.
+            own = source(column.id).cast("string") if one.sql != PLAIN_NUMBER and column.type.name not in OCTETS else text
+            return hash_udf(read_key(mapping.secret))(own.cast("binary"))
 
 
 def hash_udf(key: bytes) -> Callable[[Expression], Expression]:
-    """Return HMAC-SHA-256 with the key, in hexadecimal digits. The key is in the function that Spark's Python workers get;
-    no plan shows what a function contains."""
+    """Return HMAC-SHA-256 of bytes with the key, in hexadecimal digits. The key is in the function that Spark's Python workers
+    get; no plan shows what a function contains."""
 
     def keyed_hash(batch: pa.Array) -> pa.Array:
-        def digest(text: str | None) -> str | None:
-            return None if text is None else hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        def digest(value: bytes | None) -> str | None:
+            return None if value is None else hmac.new(key, value, hashlib.sha256).hexdigest()
 
         return pa.array(map(digest, batch.to_pylist()), pa.string())
 

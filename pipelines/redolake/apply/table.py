@@ -315,7 +315,10 @@ def record_changes(
             check_in_target(table, task, prepared)
             rows, version, healed = live(table.rows(), task.destination.options), commit_range.version, prepared.taken.healed
             heals = is_among(key_text(version, lambda i: F.col(frames.key(i))), healed) if healed else None
-            rows = changed_rows(prepared.events, rows, table.columns, version.key, prepared.missing.ids, count, heals)
+            rows = changed_rows(
+                prepared.events, rows, table.columns, version.key, prepared.missing.ids, count, heals,
+                asks_target=prepared.asks_target,
+            )  # fmt: skip
         case _:
             assert_never(prepared)
     history.record(context, table, task, rows, commit_range.last_scn)
@@ -338,7 +341,7 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
 def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: Writer) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged = writer.merge(prepared.changes, prepared.has, task.destination.options)
+        merged = writer.merge(prepared.changes, prepared.has, task.destination.options, prepared.rows)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

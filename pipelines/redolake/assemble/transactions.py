@@ -161,26 +161,27 @@ def stop_without_end(changes: DataFrame, rows: DataFrame, slots: Collection[str]
     """Stop the tables with open changes of a transaction whose undo slot, one of the `slots`, a later one has had and left.
 
     Oracle gives a slot to the next transaction once the one before has ended. That end has not been shown, or not after the
-    change: nothing says whether the change was committed. It gets the SCN of the later end as its commit SCN.
+    change: nothing says whether the change was committed, nor when. It gets its own SCN as commit SCN, so that no SCN after it
+    counts as complete; a snapshot at or after the first later end does not need it.
     """
     slot, sequence = slot_of(F.col("xid")), F.substring_index("xid", ".", -1).cast("bigint")
     is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNotNull() & slot.isin(*slots)
-    newest = F.max(F.struct(sequence.alias("sequence"), "scn", "xid")).alias("later")
-    ends = rows.filter(is_end & ~has_unknown_sequence(F.col("xid"))).groupBy("con_id", slot.alias("slot")).agg(newest)
+    found = F.sort_array(F.collect_list(F.struct("scn", sequence.alias("sequence"), "xid"))).alias("ends")
+    ends = rows.filter(is_end & ~has_unknown_sequence(F.col("xid"))).groupBy("con_id", slot.alias("slot")).agg(found)
     own = changes.withColumns({"slot": slot_of(deciding_xid()), "sequence": F.substring_index(deciding_xid(), ".", -1)})
     joined = own.join(F.broadcast(ends), ["con_id", "slot"], "left")
+    is_later = "x -> x.sequence > CAST(sequence AS BIGINT) AND x.scn > scn"
+    joined = joined.withColumn("later", F.expr(f"try_element_at(filter(ends, {is_later}), 1)"))
     is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
-    is_later = (F.col("later.sequence") > F.col("sequence").cast("bigint")) & (F.col("later.scn") > F.col("scn"))
-    concerned = F.coalesce(is_open & is_later, F.lit(False))
+    concerned = is_open & F.col("later").isNotNull()
     what = (F.lit("no end of transaction "), deciding_xid(), F.lit(" was shown after its change at SCN "), "scn")
     why = (F.lit(", and its undo slot was given to "), "later.xid", F.lit(", which ended at SCN "), "later.scn")
-    ended = F.when(concerned, F.col("later.scn"))
     stopped = {
         "problem": F.coalesce("problem", F.when(concerned, F.concat(*what, *why))),
-        "settled_scn": F.coalesce(ended, "settled_scn"),
-        "commit_scn": F.coalesce(ended, "commit_scn"),
+        "settled_scn": F.coalesce(F.when(concerned, F.col("later.scn")), "settled_scn"),
+        "commit_scn": F.coalesce(F.when(concerned, F.col("scn")), "commit_scn"),
     }
-    return joined.withColumns(stopped).drop("slot", "sequence", "later")
+    return joined.withColumns(stopped).drop("slot", "sequence", "ends", "later")
 
 
 def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:

@@ -53,11 +53,10 @@ def selftest(
     with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
             result = steps.run_selftest(
-                selected,
+                steps.Run(selected, report=report),
                 connect_params(scratch, os.environ),
                 dba=None if dba is None else connect_params(dba, os.environ),
                 wait_minutes=wait_minutes,
-                report=report,
             )
         rows = [(a.outcome, a.question, a.table, a.detail) for a in result.answers]
         title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"

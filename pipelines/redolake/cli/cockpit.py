@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from redolake.cli.connections import read_from_airflow
 from redolake.cli.metrics_server import metrics_server
-from redolake.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipelines
-from redolake.cli.output import Output, console, grid, naming, print_alert, show
+from redolake.cli.options import (
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    chosen_pipeline,
+    exit_code_of,
+    report_errors,
+    select_each,
+)
+from redolake.cli.output import Output, console, grid, naming, print_alert, print_error, show
+from redolake.errors import RedolakeError
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
     from redolake.cockpit import Overview
     from redolake.config import Pipeline
+    from redolake.errors import ConfigurationError
 
 STYLES = {"good": "green", "notice": "yellow", "bad": "red", "quiet": "dim"}
 
@@ -27,6 +39,19 @@ def overview(pipeline: Pipeline, search: str = "") -> Overview:
     from redolake.context import ledger_url, now
 
     return read_overview(pipeline, ledger_url(pipeline), now(), search=search, tables=EVERY_TABLE)
+
+
+def read_each(pipelines: Mapping[str, Pipeline | ConfigurationError]) -> dict[str, Overview | RedolakeError]:
+    """Return the overview of each pipeline, or the error for which it has none, which costs no other its own."""
+    found: dict[str, Overview | RedolakeError] = {}
+    for name, one in pipelines.items():
+        try:
+            if not isinstance(one, RedolakeError):
+                read_from_airflow(one.ledger.connection)
+            found[name] = one if isinstance(one, RedolakeError) else overview(one)
+        except RedolakeError as error:
+            found[name] = error
+    return found
 
 
 def verdict(found: Overview) -> Text:
@@ -65,7 +90,7 @@ def tables_grid(found: Overview) -> Grid:
     columns = ("table", "state", "complete to SCN", "UTC", "inserted", "updated", "deleted", "last comparison")
     rows = []
     for t in found.tables:
-        proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.at:%Y-%m-%d %H:%M}"
+        proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.when:%Y-%m-%d %H:%M}"
         rows.append((t.table, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), *t.counts.values(), proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
@@ -104,21 +129,33 @@ def metrics(
 ) -> None:
     """Print metrics in the text format of Prometheus, of one pipeline or of all. Only the ledger is read.
 
+    Of a pipeline that cannot be read there is `redolake_unreadable` alone, and the exit code is that of its error.
+
     For node_exporter: write the output into a file of its textfile collector.
     """
     from redolake.cockpit.metrics import prometheus_text
 
-    def text() -> str:
-        return prometheus_text([overview(one) for one in select_pipelines(pipeline or None, config)])
+    def answer() -> tuple[str, list[RedolakeError]]:
+        found = read_each(select_each(pipeline, config))
+        failed = {name: one for name, one in found.items() if isinstance(one, RedolakeError)}
+        for name, error in failed.items():
+            print_error(f"{name}: {error}")
+        if len(failed) == len(found):
+            raise next(iter(failed.values()))
+        read = [one for one in found.values() if not isinstance(one, RedolakeError)]
+        return prometheus_text(read, [*failed]), [*failed.values()]
 
     with report_errors(Output.table):
         if listen is None:
-            sys.stdout.write(text())
+            shown, failed = answer()
+            sys.stdout.write(shown)
+            if failed:
+                raise typer.Exit(exit_code_of(failed[0]))
             return
         host, _, port = listen.rpartition(":")
         if not port.isdecimal():
             raise typer.BadParameter("write HOST:PORT, such as 127.0.0.1:9108")
-        with metrics_server(host or "127.0.0.1", int(port), text) as server:
+        with metrics_server(host or "127.0.0.1", int(port), lambda: answer()[0]) as server:
             server.serve_forever()
 
 

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from redolake.cli.cockpit import overview, verdict
-from redolake.cli.connections import read_from_airflow
+from redolake.cli.cockpit import overview, read_each, verdict
 from redolake.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
     TablesArgument,
+    chosen_by,
     chosen_pipeline,
-    chosen_pipelines,
     exit_code_of,
+    report_errors,
+    select_each,
+    select_pipeline,
 )
 from redolake.cli.output import (
     Output,
     console,
     findings_text,
+    given,
     grid,
     print_alert,
     print_json,
@@ -43,6 +46,7 @@ from redolake.values.terms import account_text
 from redolake.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
+    from redolake.cockpit import Overview
     from redolake.config import Pipeline
     from redolake.records.shown_facts import StreamFact
     from redolake.steps.recovery.runway import LogReport, ThreadRunwayReport
@@ -52,11 +56,13 @@ if TYPE_CHECKING:
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show position, windows, tables and open transactions, from the ledger and the landing alone. Of several pipelines,
     if none is named, show the state of each."""
-    with chosen_pipelines(output, pipeline, config) as selected:
+    given.options = tuple(chosen_by(pipeline, config))
+    with report_errors(output):
+        selected = select_each(pipeline, config)
         if len(selected) == 1:
-            show_one(selected[0], output)
+            show_one(select_pipeline(next(iter(selected)), config), output)
         else:
-            show_all(selected, output)
+            show_all(read_each(selected), output)
 
 
 def show_one(pipeline: Pipeline, output: Output) -> None:
@@ -74,22 +80,17 @@ def show_one(pipeline: Pipeline, output: Output) -> None:
         show_details(result)
 
 
-def show_all(pipelines: Sequence[Pipeline], output: Output) -> None:
-    """Show the sentence of each pipeline. Each is asked, whatever fails in others; then the command ends with the code of the
-    first error."""
-    failed: list[RedolakeError] = []
+def show_all(each: Mapping[str, Overview | RedolakeError], output: Output) -> None:
+    """Show the sentence of each pipeline. Then the command ends with the code of the first error."""
+    failed = [found for found in each.values() if isinstance(found, RedolakeError)]
     lines = list[dict[str, Any]]()
-    for one in pipelines:
-        try:
-            read_from_airflow(one.ledger.connection)
-            found = overview(one)
-        except RedolakeError as error:
-            failed.append(error)
-            lines.append({"pipeline": one.name, "error": error.as_dict()})
+    for name, found in each.items():
+        if isinstance(found, RedolakeError):
+            lines.append({"pipeline": name, "error": found.as_dict()})
             if output is Output.table:
-                print_alert(f"{one.name}: {error}")
+                print_alert(f"{name}: {found}")
         else:
-            lines.append({"pipeline": one.name, "health": found.health})
+            lines.append({"pipeline": name, "health": found.health})
             if output is Output.table:
                 console.print(verdict(found), soft_wrap=True)
     if output is Output.json:
@@ -145,6 +146,7 @@ def show_details(status: Status) -> None:
             print_notice(f"window {window.name}: rows of {one.table} {what}")
     some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
     print_lines(some if status.open_transactions else "No transaction is open.")
+    show_standby(status)
     show_declared_gaps(status.declared_gaps)
     show_dropped(status.dropped)
     for new in status.announced:
@@ -160,6 +162,13 @@ def show_details(status: Status) -> None:
     if status.lost is not None:
         lost = status.lost
         print_alert(f"LOST since {lost.since}: {lost.what}", f"  do this: redolake recover -p {status.pipeline}")
+
+
+def show_standby(status: Status) -> None:
+    from redolake.steps.shared.status import standby_lines
+
+    for line in standby_lines(status):
+        print_lines(line)
 
 
 def show_streams(status: Status) -> None:
@@ -199,7 +208,7 @@ def windows(
         result = steps.list_windows(selected, limit)
         columns = ("from SCN", "to SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
         rows = [
-            (w.from_scn, w.to_scn - 1, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
+            (w.from_scn, w.last_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
         ]
         windows = grid("Landed windows", columns, rows, ("from SCN", "to SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")

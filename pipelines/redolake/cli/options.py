@@ -14,7 +14,7 @@ import typer
 
 from redolake.cli.connections import read_from_airflow, resolve_connections
 from redolake.cli.output import Output, given, print_error, print_json
-from redolake.config import Pipeline, load_configuration
+from redolake.config import Pipeline, load_configuration, load_each
 from redolake.config.tables import is_match
 from redolake.errors import ConfigurationError, Finding, RedolakeError, Transient, in_shell
 from redolake.operations import Verdict
@@ -78,14 +78,6 @@ def chosen_pipeline(
         yield resolve_connections(selected) if connects else selected
 
 
-@contextmanager
-def chosen_pipelines(output: Output, name: str | None, config: Path | None) -> Iterator[list[Pipeline]]:
-    """Yield the named pipeline, or all, for a command whose errors are reported as `report_errors` does."""
-    given.options = tuple(chosen_by(name, config))
-    with report_errors(output):
-        yield select_pipelines(name, config)
-
-
 def chosen_by(name: str | None, config: Path | None) -> Iterator[str]:
     """Yield the options that have chosen the pipeline, but for those that the environment repeats."""
     if name is not None and name != os.environ.get("REDOLAKE_PIPELINE"):
@@ -119,21 +111,23 @@ def exit_code_of(error: RedolakeError) -> int:
 
 def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
     """Return the named pipeline, or the only one. Raises ConfigurationError that lists the names."""
-    found = select_pipelines(name, config)
-    if len(found) != 1:
-        raise no_choice("name one pipeline", config, (one.name for one in found))
-    return found[0]
-
-
-def select_pipelines(name: str | None, config: Path | None) -> list[Pipeline]:
-    """Return the named pipeline, or all. Raises ConfigurationError that lists the names."""
     pipelines = load_configuration(config).pipelines
-    if name is None:
-        return [*pipelines.values()]
+    if name is None and len(pipelines) != 1:
+        raise no_choice("name one pipeline", config, pipelines)
+    name = name or next(iter(pipelines))
     if name not in pipelines:
         raise no_choice(f"no pipeline {name!r}", config, pipelines)
     read_from_airflow(pipelines[name].ledger.connection)
-    return [pipelines[name]]
+    return pipelines[name]
+
+
+def select_each(name: str | None, config: Path | None) -> dict[str, Pipeline | ConfigurationError]:
+    """Return the named pipeline, or all, by name: wrong settings of one cost no other its own. Raises ConfigurationError where
+    none has right ones."""
+    if name:
+        return {name: select_pipeline(name, config)}
+    found, wrong = load_each(config)
+    return {**found.pipelines, **wrong}
 
 
 def no_choice(what: str, config: Path | None, names: Iterable[str]) -> ConfigurationError:

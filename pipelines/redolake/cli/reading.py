@@ -102,7 +102,8 @@ def views(
         if history:
             found = steps.write_history_views(selected, engine.value, tables or None)
         else:
-            found = steps.write_views(selected, engine.value, as_of, tables or None)
+            run = steps.Run(selected, writes=as_of is not None)
+            found = steps.write_views(run, engine.value, as_of, tables or None)
         show(output, found, lambda: found.text.rstrip("\n"))
 
 

@@ -70,7 +70,7 @@ def validate(
         file = config or config_file()
         findings = steps.package_findings(file.absolute().parent)
         for pipeline in pipelines:
-            findings += steps.validate(pipeline, executors=executors, start_spark=spark, ask_olr=olr, file=file)
+            findings += steps.validate(steps.Run(pipeline), executors=executors, start_spark=spark, ask_olr=olr, file=file)
         findings += steps.find_equal_keys(pipelines)
         if not any(finding.severity == "error" for finding in findings):
             findings += steps.find_shared(pipelines)
@@ -91,7 +91,7 @@ def doctor(
 
     with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
-            found = steps.examine(selected, report=report, ask_spark=spark, file=config or config_file())
+            found = steps.examine(steps.Run(selected, report=report), ask_spark=spark, file=config or config_file())
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
             raise typer.Exit(Verdict.MISUSED)

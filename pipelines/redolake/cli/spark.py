@@ -51,6 +51,7 @@ def pack(
     python: Annotated[
         Path | None, typer.Option(help="Path of Python on the cluster's hosts, of this one's minor version.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
     output: OutputOption = Output.table,
 ) -> None:
     """Write an archive of what Spark's Python workers need, for a cluster whose hosts have no Redolake.
@@ -63,7 +64,7 @@ def pack(
     with report_errors(output):
         with progress() as report:
             report("packing, and trying what was packed")
-            found = pack(archive, python)
+            found = pack(archive, python, force=force)
         lines = [f"Packed {len(found.packages)} packages, {found.bytes / 1e6:,.0f} MB: {found.archive}"]
         lines += [f"The hosts need Python {found.python_version.rpartition('.')[0]} at {found.python}.", "In pipelines.yml:"]
         lines += ["  spark:", "    conf:", *(f"      {name}: {value}" for name, value in found.settings.items())]

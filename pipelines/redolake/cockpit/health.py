@@ -282,6 +282,10 @@ def why_late(
     now, limit = reading.read_at, late_after(reading, latency)
     if known_at is None:
         return "no run is known to have asked Oracle, as after the ledger was rebuilt"
+    if known_at - now > timedelta(seconds=SILENT_SECONDS):
+        return (
+            f"the last run that asked Oracle did so {duration((known_at - now).total_seconds())} from now: a clock was set back"
+        )
     if now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
         return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
     waiting = reading.window_counts.get("landed", 0)
@@ -326,6 +330,8 @@ def more_facts(
     for gap in gaps_of(captured):
         lacking = named([table.table for table in captured if gap in table.gaps])
         yield f"SCN {count(gap.first_scn)} to {count(gap.last_scn)} was never read, in {lacking}"
+    if (unwritten := one(reading, "events")) is not None:
+        yield from_body(FailureFact, unwritten.body, "the last failure of the lake's log").what
     if (runway := runway_fact(reading)) is not None and runway.state == "lost":
         yield "redo that is needed is lost"
     elif runway is not None and runway.hours_left is not None and not (runway.is_floor and runway.hours_left == 0):
@@ -336,7 +342,7 @@ def more_facts(
         yield f"not proved by the database since SCN {count(unproved)}"
     proofs = [table.proved for table in captured if table.proved is not None]
     if proofs:
-        since = clock(min(proof.at for proof in proofs), now)
+        since = clock(min(proof.when for proof in proofs), now)
         yield f"{len(proofs)} of {plural(len(captured), 'table')} proved equal since {since}"
     elif any(table.complete_to_scn is not None for table in captured):
         yield "no table proved equal yet"

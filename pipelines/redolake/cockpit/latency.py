@@ -28,12 +28,25 @@ TERMS_OF_STREAM = {
     "wait": ("wait", TERMS["wait"]),
     "apply": ("apply", TERMS["apply"]),
 }
+# Of a standby, at the last contact: parts of terms, and not added to them.
+LAGS = {
+    "transport lag": "a part of `archive`: from the primary to the standby, by its V$DATAGUARD_STATS at the last contact",
+    "apply lag": "a part of `mine` where values are read again, which wait until the window's end is applied; by the same view",
+}
+NO_LAGS: Mapping[str, float] = {}
 GROWN, GROWN_SECONDS = 1.5, 5.0
 LATEST = 20
 
 
-def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime], *, is_stream: bool = False) -> Latency:
-    """Return the terms of the newest applied window and the median of those before it. `windows` begin with the newest."""
+def latency_of(
+    windows: Sequence[WindowRow],
+    batch_starts: Mapping[str, datetime],
+    *,
+    is_stream: bool = False,
+    lags: Mapping[str, float] = NO_LAGS,
+) -> Latency:
+    """Return the terms of the newest applied window and the median of those before it, and the lags of a standby. `windows`
+    begin with the newest."""
     found = [(row, terms_of(row, older, batch_starts)) for row, older in pairwise(windows) if row.applied_at is not None]
     found = found[:LATEST]
     if not found:
@@ -44,6 +57,7 @@ def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime
     grown = most_grown(newest, usual)
     named = TERMS_OF_STREAM if is_stream else {name: (name, what) for name, what in TERMS.items()}
     terms = tuple(Term(*named[name], newest[name], usual[name], name == grown) for name in TERMS)
+    terms += tuple(Term(name, what, lags[name], None) for name, what in LAGS.items() if name in lags)
     mined = [row for row, _ in found if row.mine_seconds and row.redo_bytes]
     seconds = sum(row.mine_seconds or 0 for row in mined)
     return Latency(

@@ -13,6 +13,7 @@ from redolake.values.terms import TERMS, RowCounts
 Sample = tuple[str, dict[str, str], float | None]
 
 HELP = {
+    "redolake_unreadable": "1 for a pipeline that cannot be read, of which nothing else is said, else 0",
     "redolake_health": "1 for the pipeline's present state, 0 for the others",
     "redolake_lag_seconds": "age of the SCN up to which each live table is complete in Delta",
     "redolake_applied_scn": "last SCN that each live table has, itself included",
@@ -130,9 +131,11 @@ def batch_rows(batch: BatchLine) -> dict[str, int]:
     return {"read": batch.read, **{term.metric: batch.count(term) for term in TERMS if term.metric}}
 
 
-def prometheus_text(overviews: Sequence[Overview]) -> str:
-    """Return all samples, each metric with its help and type once."""
-    every = [sample for found in overviews for sample in samples(found)]
+def prometheus_text(overviews: Sequence[Overview], unreadable: Sequence[str] = ()) -> str:
+    """Return all samples, each metric with its help and type once; `unreadable` are the names of the other pipelines."""
+    every: list[Sample] = [("redolake_unreadable", {"pipeline": name}, 1.0) for name in unreadable]
+    every += (("redolake_unreadable", {"pipeline": found.pipeline}, 0.0) for found in overviews)
+    every += (sample for found in overviews for sample in samples(found))
     lines: list[str] = []
     for name, text in HELP.items():
         own = [sample for sample in every if sample[0] == name and sample[2] is not None]

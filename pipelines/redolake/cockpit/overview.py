@@ -83,7 +83,9 @@ def overview_of(
     newest = newest or reading
     lines = table_lines(pipeline, newest)
     is_stream = pipeline.source.is_stream
-    latency = latency_of(newest.windows, newest.batch_starts, is_stream=is_stream)
+    contact = contact_of(newest)
+    lags = {} if contact is None else contact.lags
+    latency = latency_of(newest.windows, newest.batch_starts, is_stream=is_stream, lags=lags)
     chosen = [line for line in lines if search.upper() in line.table.upper()]
     windows = tuple(window_line(pipeline, row, older) for row, older in with_older(reading.windows))
     last = reading.windows[-1] if reading.older_windows else None
@@ -121,11 +123,14 @@ def with_older(windows: Sequence[WindowRow]) -> list[tuple[WindowRow, WindowRow 
     return list(zip(windows, older[1:], strict=True))
 
 
-def ahead_of(reading: LedgerReading) -> timedelta:
+def contact_of(reading: LedgerReading) -> SourceFact | None:
     fact = one(reading, "source")
-    if fact is None:
-        return timedelta(0)
-    return timedelta(seconds=from_body(SourceFact, fact.body, "the last contact in the ledger").ahead_seconds)
+    return None if fact is None else from_body(SourceFact, fact.body, "the last contact in the ledger")
+
+
+def ahead_of(reading: LedgerReading) -> timedelta:
+    contact = contact_of(reading)
+    return timedelta(0) if contact is None else timedelta(seconds=contact.ahead_seconds)
 
 
 # --- windows

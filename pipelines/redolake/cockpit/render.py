@@ -16,8 +16,9 @@ from redolake.cockpit import actions, texts
 from redolake.cockpit.timeline import COLOURS, timeline_of
 from redolake.cockpit.values import Overview, WindowLine
 from redolake.errors import in_shell, with_options
-from redolake.reconcile.table_state import WORST_FIRST, HistoryLine, Proof
+from redolake.reconcile.table_state import WORST_FIRST, HistoryLine
 from redolake.records.proofs import ProvedHistory
+from redolake.records.shown_facts import ProofFact
 from redolake.values import amounts
 from redolake.values.terms import REPORTED
 
@@ -82,8 +83,8 @@ def prose(text: str, pipeline: str = "") -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
-def proof_text(proof: Proof) -> str:
-    found, at = proof.result, proof.at.strftime("%Y-%m-%d %H:%M")
+def proof_text(found: ProofFact) -> str:
+    at = found.when.strftime("%Y-%m-%d %H:%M")
     if found.error is not None:
         return f"{at}: not compared, {found.error}"
     where = f"SCN {texts.count(found.scn)}, Delta version {found.delta_version}"

@@ -114,9 +114,10 @@ def load_configuration(file: Path | None = None) -> Configuration:
     return parse_configuration(read_text(path), os.environ, str(path))
 
 
-def load_each(file: Path) -> tuple[Configuration, dict[str, ConfigurationError]]:
-    """Read `file` as `parse_each` does."""
-    return parse_each(read_text(file), os.environ, str(file))
+def load_each(file: Path | None = None) -> tuple[Configuration, dict[str, ConfigurationError]]:
+    """Read the file as `parse_each` does."""
+    path = file or config_file()
+    return parse_each(read_text(path), os.environ, str(path))
 
 
 def load_pipeline(name: str, file: Path | None = None) -> Pipeline:

@@ -59,6 +59,9 @@ class KeepSettings(Settings):
         description="what histories say of older times: maintenance puts the rows of then in its place, once that is "
         "a tenth of a history",
     )
+    events: Annotated[Duration, Field(ge=timedelta(days=1))] | None = Field(
+        None, description="rows of [the lake's own log](../how-to/dashboard.md), which is written if this is set"
+    )
     attempts: Annotated[Duration, Field(ge=timedelta(hours=1))] = Field(
         "2d",
         validate_default=True,

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
@@ -102,6 +103,17 @@ LakeType = Annotated[str, BeforeValidator(lake_type)]
 LakeName = Annotated[str, AfterValidator(lake_name)]
 MaskSetting = Mask | Literal["clear"]
 MaskName = Annotated[MaskSetting, BeforeValidator(parse_mask)]
+
+
+def mask_for(masks: Mapping[str, MaskSetting], name: str) -> Mask | None:
+    """Return the mask of a column: that of its own name, else that of the first pattern; None for one that stays clear."""
+    found = masks.get(mask_name(masks, name))
+    return None if found == CLEAR else found
+
+
+def mask_name(masks: Mapping[str, MaskSetting], name: str) -> str:
+    """Return under which name or pattern a column has its mask; its own name if it has none."""
+    return name if name in masks else next((pattern for pattern in masks if fnmatchcase(name, pattern)), name)
 
 
 class ShapedColumn(Settings):

@@ -34,6 +34,12 @@ class Pipeline(PipelineSettings):
                 raise ValueError(f"`union_views`: {name} names {', '.join(absent)}, which is no table of the pipeline")
         return self
 
+    @model_validator(mode="after")
+    def masks_keep_keys_apart(self) -> Self:
+        for own in (*self.tables, *self.matches):
+            own.refuse_merged_keys({**own.masks, **{name: mask for name, mask in self.masks.items() if name not in own.masks}})
+        return self
+
     @cached_property
     def by_id(self) -> Mapping[TableId, Table]:
         return {table.id: table for table in self.tables}

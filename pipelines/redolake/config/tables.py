@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from redolake.config.mapping import ColumnSetting, KeySource, TableShape, of_column
+from redolake.config.mapping import ColumnSetting, KeySource, MaskSetting, TableShape, mask_for, of_column
 from redolake.config.on_error import OnError, refuse_unsound
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.config.snapshot import SnapshotSettings
@@ -63,7 +64,9 @@ class OnDdl(Settings):
         "hold", description="the key was added, dropped or changed: snapshot the table again by itself, or hold it"
     )
     unknown_ddl: Literal["resnapshot", "hold"] = Field(
-        "hold", description="any other DDL that is not followed: snapshot the table again by itself, or hold it"
+        "hold",
+        description="any other DDL that is not followed, or a transaction that may have changed the table in redo that was "
+        "never read: snapshot the table again by itself, or hold it",
     )
 
 
@@ -158,7 +161,18 @@ class TableSettings(TableShape):
                 if (rule := of_column(self.rules, name)) in MERGING_RULES:
                     why = f"has the rule `{rule}`, after which two values may be one, and `{setting}` names it"
                     raise ValueError(f"{name} {why}: declare `string` or `binary`, or remove the rule")
+        self.refuse_merged_keys(self.masks)
         return self
+
+    def refuse_merged_keys(self, masks: Mapping[str, MaskSetting]) -> None:
+        """Raise ValueError for a column of a declared key whose values in the lake would not keep two keys apart."""
+        for name in self.key_policy.columns:
+            what, shaped = f"{name} is part of the `key`, and two keys", self.shaped.get(name)
+            if (mask := mask_for(masks, name)) not in (None, "hash"):
+                raise ValueError(f"{what} become one by `mask: {mask}`: use `hash` for it")
+            if shaped is not None and shaped.expression is not None and not shaped.injective:
+                cure = "if no two can, say `injective: true` beside it; else add a column instead (`add`)"
+                raise ValueError(f"{what} may become one by `{shaped.expression}`: {cure}")
 
     @property
     def key_policy(self) -> KeyPolicy:

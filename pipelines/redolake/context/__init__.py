@@ -47,8 +47,7 @@ Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
 OF_RUN = frozenset({"source", "spark", "report", "opens", "execute", "by", "reason"})
 KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that are idle for minutes
-# Set in a thread that works beside the rounds of its process: its leases are its own, and once it is asked to stop it waits
-# for none.
+# Set in a thread that works beside the rounds of its process: once it is asked to stop it waits for no lease.
 BESIDE: ContextVar[threading.Event | None] = ContextVar("beside", default=None)
 
 log = logging.getLogger(__name__)
@@ -240,7 +239,7 @@ class Step(Protocol[P, R]):
     def __call__(self, pipeline: Pipeline, /, *args: Any, **kwargs: Any) -> R: ...
 
 
-def step(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
+def step(function: Callable[Concatenate[Run, P], T], *, writes: bool = True) -> Step[P, T]:
     """Let a step be called with a Run, in which it takes part, or with a pipeline and what a Run has: then it has one of its
     own."""
     of_run = OF_RUN - signature(function).parameters.keys()
@@ -248,11 +247,16 @@ def step(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
     @wraps(function)
     def call(given: Run | Pipeline, /, *args: Any, **kwargs: Any) -> T:
         own: dict[str, Any] = {} if isinstance(given, Run) else {name: kwargs.pop(name) for name in of_run & kwargs.keys()}
-        with given if isinstance(given, Run) else Run(given, **own) as run:
+        with given if isinstance(given, Run) else Run(given, writes=writes, **own) as run:
             run.look_again()
             return function(run, *args, **kwargs)
 
     return cast("Step[P, T]", call)
+
+
+def reader(function: Callable[Concatenate[Run, P], T]) -> Step[P, T]:
+    """Let a step be called as `step` does; a Run of its own cannot write."""
+    return step(function, writes=False)
 
 
 def now() -> datetime:
@@ -260,8 +264,8 @@ def now() -> datetime:
 
 
 def owner() -> str:
-    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process. Work beside the rounds of a
-    run is another owner, or it would take the lease of the run's own batch."""
+    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process; in each but its main thread
+    that thread of it. Work beside other work of a process would take its lease, and end it, if both were one owner."""
     dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
     return of_thread(f"airflow:{dag}") if dag else process()
 
@@ -271,7 +275,8 @@ def process() -> str:
 
 
 def of_thread(holder: str) -> str:
-    return holder if BESIDE.get() is None else f"beside {holder}"
+    is_main = threading.current_thread() is threading.main_thread()
+    return holder if is_main else f"thread {threading.get_native_id()} of {holder}"
 
 
 def birth_of(pid: int) -> str:
@@ -285,10 +290,10 @@ def birth_of(pid: int) -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
+    """Return whether a lease's owner is a process of this machine, or a thread of one, that has ended, most likely killed."""
     kind, _, rest = holder.partition(":")
     host, _, number = rest.rpartition(":")
-    if kind not in ("process", "beside process") or host != socket.gethostname():
+    if not kind.endswith("process") or host != socket.gethostname():
         return False
     pid, _, birth = number.partition("/")
     if birth.partition("/")[0] != birth_of(os.getpid())[1:].partition("/")[0]:
@@ -300,7 +305,10 @@ def is_gone(holder: str) -> bool:
     except PermissionError:
         pass
     now_with_it = birth_of(int(pid))
-    return bool(now_with_it) and f"/{birth}" != now_with_it  # another process has the number by now
+    if now_with_it and f"/{birth}" != now_with_it:
+        return True  # another process has the number by now
+    thread = kind.partition(" ")[2].partition(" ")[0]
+    return bool(now_with_it and thread) and not Path(f"/proc/{pid}/task/{thread}").exists()
 
 
 def may_end(holder: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from redolake.config import Pipeline
 from redolake.errors import RedolakeError, SparkLost
@@ -35,13 +35,6 @@ def stop_session(session: Any) -> None:
         raise SparkLost(what, cure=cure) from failed
 
 
-@contextmanager
-def opened_spark(pipeline: Pipeline, given: Any = None) -> Iterator[Any]:
-    """Yield the given session, or one that is opened here and stopped at the end."""
-    with spark_when_needed(pipeline, given) as spark:
-        yield spark.session()
-
-
 def remote_of(pipeline: Pipeline) -> str:
     """Return the Connect server's URL from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment. Raises
     ConfigurationError."""
@@ -52,11 +45,22 @@ def remote_of(pipeline: Pipeline) -> str:
 
 
 class Spark:
-    """One Spark session for all batches, opened when the first one needs it."""
+    """One Spark session for all batches: the given one, or one that is opened when the first batch needs it, by `opens` where
+    that is given, and stopped at the end of the block."""
 
     def __init__(self, pipeline: Pipeline, given: Any = None, opens: Callable[[], Any] | None = None) -> None:
         self._pipeline, self._given, self._own, self._opens = pipeline, given, None, opens
         self._opening = Lock()  # a snapshot may be loaded beside batches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, surprise: BaseException | None, __: object) -> None:
+        try:
+            check_damage(self._pipeline, self, surprise)
+        finally:
+            with suppress(SparkLost):  # the work is done, or the first error says why it is not
+                self.stop()
 
     def session(self) -> Any:
         if self._given is not None:
@@ -109,17 +113,3 @@ def damage_of_tables(pipeline: Pipeline, surprise: Exception) -> RedolakeError |
         if f"{(path := pipeline.target(table))}/" in text and (found := table_damage(table, path, surprise)) is not None:
             return found
     return None if file is None else damage_of_file(file, what)
-
-
-@contextmanager
-def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] | None = None) -> Iterator[Spark]:
-    """Yield the given session, or one that is opened when it is needed, by `opens` where that is given."""
-    spark = Spark(pipeline, given, opens)
-    try:
-        yield spark
-    except Exception as surprise:
-        check_damage(pipeline, spark, surprise)
-        raise
-    finally:
-        with suppress(SparkLost):  # the work is done, or the first error says why it is not
-            spark.stop()

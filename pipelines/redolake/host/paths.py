@@ -80,11 +80,17 @@ def unfit_place(place: str) -> str | None:
     if "#" in rest:
         return "contains #, which ends the path of a URL: use another folder"
     host, _, path = rest.partition("/")
-    return unfit_characters(rest if is_folder else path) or (None if is_folder else unfit_host(host))
+    return unfit_characters(rest if is_folder else path) or (None if found is None or is_folder else unfit_host(host, found[0]))
 
 
-def unfit_host(host: str) -> str | None:
+def unfit_host(host: str, protocol: str) -> str | None:
     """Return why the part of a URL up to the path is none. A port, and a container of Azure, may be in it."""
+    user, at, _ = host.rpartition("@")
+    if at and (":" in user or not protocol.startswith(("abfs", "wasb"))):
+        return (
+            "has a user or a key before @, which records, lineage and messages would show: give it to the processes as the "
+            "store's own settings say (environment, instance role)"
+        )
     return None if re.fullmatch(r"[\w.$@:-]*", host, re.ASCII) else "names a bucket or host that no URL can contain"
 
 

@@ -49,15 +49,18 @@ def settings_of(archive: str) -> dict[str, str]:
     return {"spark.archives": f"{archive}#{UNPACKED}", WORKERS_PYTHON: f"./{UNPACKED}/bin/python"}
 
 
-def pack(archive: Path, python: Path | None = None) -> WorkerArchive:
+def pack(archive: Path, python: Path | None = None, *, force: bool = False) -> WorkerArchive:
     """Write this environment's Redolake, with what it imports, as a virtual environment that may lie anywhere. `python` is the
     interpreter's path on the cluster's hosts, without one the path of the one here; its minor version is this one's.
 
-    Raises ConfigurationError where the packed environment does not run here, and where the archive cannot be written.
+    Raises ConfigurationError where the packed environment does not run here, and where the archive cannot be written, or is
+    there already without `force`.
     """
     python = python or Path(os.path.realpath(sys.executable))
     if not archive.name.endswith((".tar.gz", ".tgz")):
         raise ConfigurationError([Finding(str(archive), "Spark unpacks it by its name's end", "name it .tar.gz")])
+    if os.path.lexists(archive) and not force:
+        raise ConfigurationError([Finding(str(archive), "exists already", "give --force to replace it, or name another file")])
     with tempfile.TemporaryDirectory(prefix="redolake-pack-") as folder:
         environment = Path(folder, UNPACKED)
         packages = fill(environment, python)

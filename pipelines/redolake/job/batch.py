@@ -25,6 +25,7 @@ from redolake.job.assembly import Assembly, assemble, captured_table
 from redolake.job.carry_over import CarriedOver, carry_over
 from redolake.job.changes import write_changes
 from redolake.job.damaged_files import check_redo, hold_damaged, result_of_damage, with_damage_held
+from redolake.job.events import write_events
 from redolake.job.lake import LakeFiles, check_usable, has_neighbours
 from redolake.job.tables import BatchTables
 from redolake.job.translation import translation
@@ -87,7 +88,8 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     context.kept.let_go(None)
     done = tuple(results[number] for number in range(len(targets)))
     result = batch_result(spec, assembly, done, carried, context.moved)
-    return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
+    unwritten = write_events(spark, spec, may_commit)
+    return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds, events_error=unwritten)
 
 
 def damage_of_log(table: Target) -> LakeDamaged | None:

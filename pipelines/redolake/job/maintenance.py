@@ -19,6 +19,7 @@ from redolake.apply.target import Terms
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
 from redolake.host.progress import Progress
+from redolake.job.events import write_events
 from redolake.job.history_prune import shorten_history
 from redolake.job.lake import check_lake
 from redolake.land.files import Files
@@ -43,7 +44,7 @@ def run_maintenance(
         line = f"{task.table}: {done.error or f'{done.files_before} files, {done.files_after} now'}"
         report(Progress(line, "maintaining tables", len(found), len(spec.tables)))
     left = tuple(str(task.table) for task in spec.tables[len(found) :])
-    result = MaintenanceResult(spec.pipeline, tuple(found), left)
+    result = MaintenanceResult(spec.pipeline, tuple(found), left, write_events(spark, spec, may_commit))
     write_maintenance_result(spec.manifest, result)
     return result
 

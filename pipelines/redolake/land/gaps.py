@@ -1,4 +1,4 @@
-"""Declared gaps, and the transactions that each of them has split."""
+"""Declared gaps, and the transactions whose START is not in the windows after a gap, or after the chain's begin."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from redolake.records.gaps import DeclaredGap
 from redolake.records.split import SplitTransaction, SplitTransactions
 from redolake.records.windows import WindowManifest
 from redolake.values.scn import ChainPosition
+
+BEFORE_WINDOWS = "0"  # sorts before the name of each window
 
 
 class Gaps:
@@ -45,29 +47,47 @@ class Gaps:
         """Return the declared gaps in the order of the chain."""
         return self._chain.gaps()
 
-    @crash.writer
     def split_by(self, gap: DeclaredGap) -> tuple[SplitTransaction, ...] | None:
-        """Return the transactions that the gap has split; None while no window follows it. Each window is read once, and what
-        is known at its end is kept."""
-        state, newest = SplitTransactions(), ""
-        for name in self._files.names(layout.split_folder(gap.name))[-1:]:
-            newest = name.removesuffix(".json")
-            file = layout.split_file(gap.name, newest)
-            state = self._files.read_record(SplitTransactions, file, found_again(file)) or state
-        windows = self._windows_after(gap, newest)
-        for window in windows:
-            paths = [layout.in_window(window.name, name) for name in window.files]
-            digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
-            state = after_next_window(state, read_columns(self._files, paths, COLUMNS, digests, mine_again(window.name)))
-            self._files.write_record_once(layout.split_file(gap.name, window.name), state)
-        return state.transactions if windows or newest else None
+        """Return the transactions that the gap has split; None while no window follows it."""
+        state = self.without_start(gap.name, gap.end.chain_position)
+        return None if state is None else tuple(one for one in state.transactions if one.rows)
 
-    def _windows_after(self, gap: DeclaredGap, newest: str) -> Sequence[WindowManifest]:
-        """Return the windows after the one called `newest`, from the gap's end to the next gap or RESETLOGS: no transaction
-        continues after these."""
-        start = gap.end.chain_position
-        later = [other.start.chain_position for other in self.all() if other.name > gap.name]
-        end = min(later, default=ChainPosition(start.resetlogs_id + 1, 0))
-        names = (name for name in self._chain.window_names() if name > newest and layout.ends_after(name, start))
+    def last_before(self, position: ChainPosition) -> DeclaredGap | None:
+        """Return the last declared gap that ends at or before a position."""
+        return next((gap for gap in reversed(self.all()) if gap.end.chain_position <= position), None)
+
+    @crash.writer
+    def without_start(self, name: str, start: ChainPosition) -> SplitTransactions | None:
+        """Return which transactions have no START since `start`: that of the gap called `name`, or the chain's. None while no
+        window follows. Each window is read once, and what is known at its end is kept."""
+        state, newest = SplitTransactions(), ""
+        for file_name in self._files.names(layout.split_folder(name))[-1:]:
+            newest = file_name.removesuffix(".json")
+            file = layout.split_file(name, newest)
+            state = self._files.read_record(SplitTransactions, file, found_again(file)) or state
+        windows = self._windows_after(name, start, newest)
+        for window in windows:
+            paths = [layout.in_window(window.name, file) for file in window.files]
+            digests = {layout.in_window(window.name, file): one for file, one in window.digests.items()}
+            batches = read_columns(self._files, paths, COLUMNS, digests, mine_again(window.name))
+            state = after_next_window(state, batches, window.resetlogs_id)
+            self._files.write_record_once(layout.split_file(name, window.name), state)
+        return state if windows or newest else None
+
+    @crash.writer
+    def keep_without_start(self, name: str) -> None:
+        """Keep from now on which transactions have no START: a snapshot was begun, and nobody showed what was open."""
+        if not self._files.names(layout.split_folder(name)):
+            self._files.write_record_once(layout.split_file(name, BEFORE_WINDOWS), SplitTransactions())
+
+    @property
+    def keeps_without_start(self) -> bool:
+        """Whether a snapshot was begun at which nobody showed what was open, or a gap was asked about."""
+        return bool(self._files.names(layout.SPLIT))
+
+    def _windows_after(self, name: str, start: ChainPosition, newest: str) -> Sequence[WindowManifest]:
+        """Return the windows after the one called `newest`, from `start` to the next gap."""
+        end = min((gap.start.chain_position for gap in self.all() if gap.name > name), default=None)
+        names = (one for one in self._chain.window_names() if one > newest and layout.ends_after(one, start))
         found = [manifest for manifest in map(self._chain.manifest, names) if manifest is not None]
-        return [m for m in found if m.resetlogs_id == start.resetlogs_id and start <= m.start_position < end]
+        return [m for m in found if start <= m.start_position and (end is None or m.start_position < end)]

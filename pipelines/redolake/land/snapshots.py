@@ -29,11 +29,13 @@ class Snapshots:
         self._files = files
 
     @crash.writer
-    def begin(self, found: DictionaryTable, scn: int, epoch: str, redo_needed_from: ChainPosition) -> None:
+    def begin(
+        self, found: DictionaryTable, scn: int, epoch: str, redo_needed_from: ChainPosition, *, is_listed: bool = True
+    ) -> None:
         """Record that a snapshot was begun in one epoch of the chain. `redo_needed_from` is where the oldest transaction began
-        that was open at the snapshot."""
+        that was open at the snapshot, as far as it `is_listed`."""
         since = layout.snapshot_since(found.table, scn, redo_needed_from)
-        self._files.write_record_once(since, RedoNeededFrom(redo_needed_from.scn))
+        self._files.write_record_once(since, RedoNeededFrom(redo_needed_from.scn, is_listed))
         self._files.write_record_once(layout.snapshot_begun(found.table, scn, epoch), SnapshotBegun())
         self._files.write_record_once(layout.snapshot_dictionary(found.table, scn), found)
 
@@ -55,6 +57,13 @@ class Snapshots:
         """Return the lowest position from which a snapshot at this SCN needs redo; None when none was begun."""
         positions = map(layout.since_of, self._files.names(layout.snapshot_folder(table, scn)))
         return min((position for position in positions if position is not None), default=None)
+
+    def is_listed(self, table: TableId, scn: int) -> bool:
+        """Return whether it was shown which transactions were open at a snapshot."""
+        files = [name for name in self._files.names(layout.snapshot_folder(table, scn)) if layout.since_of(name) is not None]
+        paths = (f"{layout.snapshot_folder(table, scn)}/{name}" for name in files)
+        found = (self._files.read_record(RedoNeededFrom, path, snapshot_again(table)) for path in paths)
+        return all(one is None or one.is_listed for one in found)
 
     @crash.writer
     def write_rows(

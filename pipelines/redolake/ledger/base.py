@@ -28,16 +28,38 @@ from redolake.ledger import tables as t
 from redolake.ledger.checks import check_own_version, check_version, damage_error, driver_text, url_text, version_of
 from redolake.ledger.entries import Lease
 
-# SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
+# SQLite has one class of errors for all: a table that is gone, a full disk, a lock. So its words decide, and of PostgreSQL,
+# whose words may be in any language, SQLSTATEs.
 DAMAGE = re.compile(
-    "no such table|no such column|has no column|malformed|not a database|"
-    r"(?:relation|column) \S+ (?:of relation \S+ )?does not exist|invalid page|could not read block"
+    "no such table|no such column|has no column|malformed|not a database|^(?:42P01|42703|XX00[12]):|could not read block"
 )
-NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota")
-LOCKED = re.compile("database is locked|database table is locked|due to lock timeout")
+NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota|^53100:")
+LOCKED = re.compile("database is locked|database table is locked|^55P03:")
 # What PostgreSQL says while it starts, stops, fails over, or is full of work: SQLSTATEs and their classes. The driver makes an
 # InternalError of some of them, as it does of faults.
-PASSING = re.compile("08|53|57P0|57014|58|25006|25P0[234]|40001|40P01|55P03")
+PASSING = re.compile("08|40|53|57P0|57014|58|25006|25P0[234]|55006|55P03")
+BY_STATEMENT = re.compile("statement pooling")  # of PgBouncer: with the state of a broken connection
+UNAVAILABLE = (  # the first one that fits: what is wrong, and what helps
+    (
+        NO_SPACE, "the ledger cannot be written",
+        "free space for the ledger's database, or give this user the right to write there; nothing is lost",
+    ),
+    (LOCKED, "the ledger stays locked", "run again when the other process has ended: it writes, or changes the tables"),
+    (
+        re.compile("^25006:"), "the ledger's database is read-only",
+        "wait until its failover is over; where ledger.url or ledger.connection names a standby, name the primary",
+    ),
+    (
+        re.compile("^(?:57014|25P0[34]):"), "the ledger's database allows too little time",
+        "raise statement_timeout, transaction_timeout and idle_in_transaction_session_timeout of this user",
+    ),
+    (re.compile("^53300:"), "the ledger's database has too many connections", "raise max_connections, or pool them"),
+    (re.compile("^40"), "the ledger's database has undone the transaction", "run again: nothing was written"),
+    (
+        re.compile(""), "the ledger's database does not answer",
+        "check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
+    ),
+)  # fmt: skip
 WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
 
 
@@ -100,31 +122,23 @@ def database_errors(engine: Engine) -> Iterator[None]:
     except DBAPIError as error:
         said = driver_text(engine, error)
         cause = error if said == without_breaks(error.orig) else None  # a log shows an error's cause too, with its own text
-        if DAMAGE.search(said):
+        known = f"{getattr(error.orig, 'sqlstate', None) or ''}: {said}"
+        if DAMAGE.search(known):
             raise changed_or_damaged(engine, f"the ledger's database refuses: {said}") from cause
         if not may_pass(error):
-            raise Terminal(
-                f"the ledger's database refuses: {said}",
-                cure=f"let this user create, read and write tables there; if it may, {report_with('this message')}",
-                ledger=where,
-            ) from cause
-        if NO_SPACE.search(said):
-            cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
-            raise LedgerUnavailable(f"the ledger cannot be written: {said}", cure=cure, ledger=where) from cause
-        if LOCKED.search(said):
-            cure = "run again when the other process has ended: it writes, or changes the tables"
-            raise LedgerUnavailable(f"the ledger stays locked: {said}", cure=cure, ledger=where) from cause
-        raise LedgerUnavailable(
-            f"the ledger's database does not answer: {said}",
-            cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
-            ledger=where,
-        ) from cause
+            allow = f"let this user create, read and write tables there; if it may, {report_with('this message')}"
+            cure = "set `pool_mode` of PgBouncer to transaction or session" if BY_STATEMENT.search(said) else allow
+            raise Terminal(f"the ledger's database refuses: {said}", cure=cure, ledger=where) from cause
+        what, cure = next((what, cure) for sign, what, cure in UNAVAILABLE if sign.search(known))
+        raise LedgerUnavailable(f"{what}: {said}", cure=cure, ledger=where) from cause
 
 
 def may_pass(error: DBAPIError) -> bool:
     """Return whether the statement may succeed later: by its SQLSTATE where the database gave one, else by its class."""
     state = getattr(error.orig, "sqlstate", None)
-    return bool(PASSING.match(state)) if state else isinstance(error, OperationalError | InterfaceError)
+    if state:
+        return bool(PASSING.match(state)) and not BY_STATEMENT.search(str(error.orig))
+    return isinstance(error, OperationalError | InterfaceError)
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""What people decided: dropped transactions, resumed tables, loads that set tables back. Never changed."""
+"""What people decided: dropped transactions, resumed tables, loads that set tables back. Never changed.
+
+A kind names what was decided, in the infinitive: what is done then may fail, and its files say what was done."""
 
 from __future__ import annotations
 

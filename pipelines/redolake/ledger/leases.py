@@ -34,9 +34,10 @@ class Leases(LedgerBase):
             row = connection.execute(select(t.leases).where(t.leases.c.name == name).with_for_update()).one()
             if row.owner not in (None, owner) and row.expires_at > now and not is_gone(row.owner):
                 raise LeaseHeld(
-                    f"{row.owner} holds the lease {name}",
-                    cure="wait until that run ends, or raise lease_wait_minutes",
-                    until=row.expires_at.isoformat(),
+                    f"{row.owner} holds the lease {name} until {row.expires_at.isoformat(timespec='seconds')}, and longer if "
+                    "it renews it",
+                    cure="wait until that run ends, at most `lease_wait_minutes`; of one that was killed in a container, or on "
+                    "another machine, the lease expires by itself",
                 )
             lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at, row.token)
             connection.execute(

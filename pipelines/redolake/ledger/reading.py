@@ -18,7 +18,7 @@ from redolake.ledger.base import LedgerBase, database_errors, value_errors
 from redolake.ledger.batches import batch_entry
 from redolake.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
 from redolake.ledger.losses import loss_in
-from redolake.ledger.shown_facts import Changes
+from redolake.ledger.shown_facts import Changes, FactKind
 from redolake.ledger.states import WindowState
 from redolake.ledger.table_entries import table_entry
 from redolake.ledger.windows import read_end_times
@@ -116,6 +116,19 @@ class Readings(LedgerBase):
         """Return when the source wrote the SCN that each table is complete to, as far as the ledger knows."""
         with self._read() as connection:
             return _contents_at(connection, self._pipeline, entries, _facts(connection, self._pipeline).get("snapshot", {}))
+
+    def windows_since(self, at: datetime) -> list[WindowRow]:
+        """Return the windows that landed since then, oldest first. A rebuilt ledger does not know when its windows did."""
+        columns = [W[name] for name in WindowRow.__dataclass_fields__]
+        query = select(*columns).where(W.pipeline == self._pipeline, W.landed_at >= at).order_by(W.landed_at)
+        with self._read() as connection:
+            return [WindowRow(*row) for row in connection.execute(query)]
+
+    def shown_facts(self, kinds: Collection[FactKind]) -> dict[str, dict[str, FactRow]]:
+        """Return the facts of these kinds, by kind and name."""
+        with self._read() as connection:
+            found = _facts(connection, self._pipeline)
+        return {kind: found.get(kind, {}) for kind in kinds}
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from redolake.values.terms import RowCounts
 
 FactKind = Literal[
     "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
-    "quarantine", "history", "drops",
+    "quarantine", "history", "drops", "events",
 ]  # fmt: skip
 
 F = t.facts.c

@@ -175,6 +175,8 @@ def checked_url(text_: str) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise _unusable(f"names {url.get_backend_name()}, which is not supported")
+    if url.get_backend_name() == "postgresql" and "@" in f"{url.host}{url.database}":  # a part of the password, for drivers
+        raise _unusable("has an @ in its user, password or database: write it as %40")
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
         raise _unusable("names no file, so nothing would be kept")
     return url

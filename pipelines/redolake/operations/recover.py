@@ -59,7 +59,7 @@ def recover(run: Run, choice: How = None, tables: AnyTables = (), restored: Rest
         text = steps.recovery_text(found, in_form) if run.apart else steps.recovery_text(found)
         return Outcome(found, tuple(text.splitlines()), Verdict.STOPPED if found.lost else Verdict.DONE, is_all=True)
     if not run.execute:
-        found = steps.inspect_redo_loss(run)
+        found = steps.inspect_redo_loss(run, tables)
         cost = steps.cost_of(found, choice)
         given = (("SCN", scn), ("tables", ", ".join(tables)))
         return Outcome(found, (*cost.splitlines(), *(f"{name}: {value}" for name, value in given if value)), shown=cost)

@@ -87,8 +87,7 @@ def without_values(result: Verification) -> Verification:
         source, delta = (None if value is None else "a value" for value in (found.source, found.delta))
         return replace(found, source=source, delta=delta)
 
-    tables = (replace(table, samples=tuple(hidden(one) for one in table.samples)) for table in result.tables)
-    return replace(result, tables=tuple(tables))
+    return replace(result, samples={table: tuple(map(hidden, found)) for table, found in result.samples.items()})
 
 
 def verdict_of(result: Verification) -> Verdict:
@@ -106,9 +105,9 @@ def lines_of(result: Verification) -> Iterator[str]:
     yield headline(result)
     for one in (*result.not_compared, *sorted(result.tables, key=lambda table: table.equal)):
         yield from str(one).split("\n")
-    for table in result.tables:
-        for found in table.samples:
-            yield f"{table.table} {found.key} {found.column}: {found.source} in the source, {found.delta} in Delta"
+    for table, samples in result.samples.items():
+        for found in samples:
+            yield f"{table} {found.key} {found.column}: {found.source} in the source, {found.delta} in Delta"
     yield from gap_lines(result.declared_gaps)
     yield from dropped_lines(result.dropped)
 
@@ -135,11 +134,11 @@ def proof_line(one: TableProof) -> str:
 
 def result_of(proof: TableProof) -> str:
     by_rule = f", {nulled_text(proof.nulled)}" if proof.nulled else ""
-    if proof.is_equal and proof.history is not None and not proof.history.is_equal:
+    if proof.has_equal_rows and proof.history is not None and not proof.history.is_equal:
         return "equal, its HISTORY DIFFERS"
-    if proof.is_equal and proof.quarantined_keys:
+    if proof.has_equal_rows and proof.quarantined_keys:
         return f"equal but for {proof.quarantined_keys} keys in quarantine{by_rule}"
-    return f"equal{by_rule}" if proof.is_equal else "not compared" if proof.error else f"DIFFERS{by_rule}"
+    return f"equal{by_rule}" if proof.has_equal_rows else "not compared" if proof.error else f"DIFFERS{by_rule}"
 
 
 def how_of(proof: TableProof) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from redolake.config import Pipeline
+from redolake.config.mapping import mask_for, mask_name
 from redolake.errors import SchemaConflict
-from redolake.reconcile.mappings import Problem, has_mask, mask_for, mask_name
+from redolake.reconcile.mappings import Problem, has_mask
 from redolake.values.table import Column, TableVersion
 
 

@@ -9,7 +9,7 @@ from typing import get_args
 
 from redolake.config import Pipeline
 from redolake.config.expressions import OWN_TIME, uses, with_ids
-from redolake.config.mapping import MaskSetting, ShapedColumn, of_column
+from redolake.config.mapping import MaskSetting, ShapedColumn, mask_for, mask_name, of_column
 from redolake.config.tables import TableSettings
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import RedolakeError, SchemaConflict
@@ -131,17 +131,6 @@ def check_names(found: Resolving) -> None:
                 near = next((one for one in known if upper_name(one) == upper_name(name)), None)
                 hint = f"write '\"{near}\"'" if near else f"the columns are {', '.join(sorted(found.ids))}"
                 found.refuse(f"`{setting}` names {name}, and the table has no such column", hint, place=(setting, name))
-
-
-def mask_for(masks: Mapping[str, MaskSetting], name: str) -> Mask | None:
-    """Return the mask of a column: that of its own name, else that of the first pattern; None for one that stays clear."""
-    found = masks.get(mask_name(masks, name))
-    return None if found == CLEAR else found
-
-
-def mask_name(masks: Mapping[str, MaskSetting], name: str) -> str:
-    """Return under which name or pattern a column has its mask; its own name if it has none."""
-    return name if name in masks else next((pattern for pattern in masks if fnmatchcase(name, pattern)), name)
 
 
 def has_mask(masks: Mapping[str, MaskSetting], name: str) -> bool:

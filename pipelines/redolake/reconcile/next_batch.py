@@ -27,7 +27,7 @@ from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import check_explained, drops, last_batch
 from redolake.reconcile.mined_names import columns_known_from, mined_names
 from redolake.reconcile.newest_batches import batch_name, end_of, names_from
-from redolake.reconcile.omitted_tables import omission, since_of
+from redolake.reconcile.omitted_tables import older_transaction, omission, since_of, without_start
 from redolake.reconcile.resnapshot_policy import announce
 from redolake.reconcile.settling import hold_whole, settles_at, wait_to_settle
 from redolake.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
@@ -265,6 +265,8 @@ def build_tasks(
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     histories = {} if before is None else histories_after(context, before, is_same_incarnation=is_same_incarnation)
     tasks: list[TableTask] = []
+    unknown, end_position = without_start(context, windows[0].start_position), windows[-1].end_position
+    commits = [] if unknown is None else [t for t in unknown.transactions if (at := t.committed_at) and at < end_position]
     quotes = context.landing.quotes.evidence()
     readings, known = (
         Readings(context.landing.dictionary, read_since(context, windows[0])),
@@ -288,7 +290,8 @@ def build_tasks(
             windows=windows,
             chain_position=continues_at(context, before),
             crosses_gap=crosses_gap,
-            omission=omission(context, entry, None if crosses_gap else before, windows),
+            omission=omission(context, entry, None if crosses_gap else before, windows)
+            or older_transaction(context, entry, commits, start),
             conflict=past.conflict,
             ddl=past.hold,
             doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),

@@ -13,12 +13,15 @@ from redolake.context import Run
 from redolake.errors import RedoLost
 from redolake.ledger import TableEntry
 from redolake.reconcile.batches import batch_result
+from redolake.reconcile.ledger import proven_position
 from redolake.reconcile.newest_batches import end_of, is_in_chain, names_from
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.batches.spec import HoldAt
 from redolake.records.pruned import Pruned, PrunedTable
+from redolake.records.readers import OpenTransactions
+from redolake.records.split import SplitTransaction, SplitTransactions
 from redolake.records.windows import WindowManifest
-from redolake.values.scn import BEFORE_ALL, ChainPosition
+from redolake.values.scn import BEFORE_ALL, ChainPosition, Scn
 from redolake.values.table import TableId
 
 
@@ -101,3 +104,57 @@ def lost_change(table: TableId, start: int, scn: int) -> HoldAt:
         table=table,
     )
     return HoldAt(start, error.as_dict())
+
+
+# --- Snapshots at which nobody showed what was open ----------------------------------------------------------------------
+
+
+def begins_at(context: Run, position: ChainPosition) -> tuple[str, ChainPosition] | None:
+    """Return the last declared gap before a position and its end, or where the chain begins: redo before it was not read."""
+    gap, start = context.landing.gaps.last_before(position), context.landing.handover.start()
+    if gap is not None:
+        return gap.name, gap.end.chain_position
+    return None if start is None else (start.chain_position.name, start.chain_position)
+
+
+def without_start(context: Run, position: ChainPosition) -> SplitTransactions | None:
+    """Return the transactions without a START in the redo that was read; None where each snapshot knew what was open."""
+    begin = begins_at(context, position)
+    if begin is None or not context.landing.gaps.keeps_without_start:
+        return None
+    return context.landing.gaps.without_start(*begin)
+
+
+def open_in_redo(context: Run) -> OpenTransactions | None:
+    """Return since when transactions are open at the chain's end, of those that began in the redo that was read; None before
+    the first snapshot."""
+    position = proven_position(context)
+    if position is None:
+        return None
+    begin = begins_at(context, position.chain_position)
+    state = None if begin is None else context.landing.gaps.without_start(*begin)
+    begun = () if state is None else state.begun
+    return OpenTransactions(position.scn, min([position.scn, *(one.scn for one in begun)]))
+
+
+def older_transaction(context: Run, entry: TableEntry, commits: Sequence[SplitTransaction], start: int) -> HoldAt | None:
+    """Return a hold before the first of the `commits` without a START that the table's snapshot may lack: nobody showed what
+    was open then, and what it changed before all redo that was read is not known."""
+    since = since_of(context, entry) if commits and entry.state == "live" else None
+    if since is None or entry.snapshot_scn is None:
+        return None
+    snapshot = ChainPosition(since.resetlogs_id, Scn(entry.snapshot_scn))
+    late = [(at, one) for one in commits if (at := one.committed_at) is not None and at > snapshot]
+    if not late or context.landing.snapshots.is_listed(entry.table, entry.snapshot_scn):
+        return None
+    at, first = min(late, key=lambda found: found[0])
+    error = RedoLost(
+        f"transaction {first.xid} commits at SCN {at.scn}, after the snapshot AS OF SCN {entry.snapshot_scn}, and began before "
+        "all redo that was read: whether it changed the table there is not known",
+        cure=f"`redolake snapshot {entry.table.in_command} --replace` reads the table again",
+        table=entry.table,
+        scn=at.scn,
+        xid=first.xid,
+        policy="unknown_ddl",
+    )
+    return HoldAt(max(at.scn, start), error.as_dict())

@@ -15,7 +15,7 @@ from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body, parts_of
 from redolake.records.shown_facts import DropsFact, ProofFact, QuarantineFact, SnapshotFact
-from redolake.values.amounts import duration, percent, size
+from redolake.values.amounts import done_of, duration, pace, percent, size
 from redolake.values.table import TableId
 from redolake.values.terms import RowCounts
 
@@ -38,24 +38,6 @@ FAULT_TONES: Mapping[Fault, Tone] = {
 def worst(tones: Iterable[Tone]) -> Tone:
     """Return the tone that comes first: a fact that is bad is not hidden by others that are good."""
     return min(tones, key=WORST_FIRST.index)
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    at: datetime
-    result: ProofFact
-
-    @property
-    def word(self) -> str:
-        """Return what the comparison found. A repair has a share of 0."""
-        found = self.result
-        if found.error is not None:
-            return "not compared"
-        if not found.is_equal:
-            return "DIFFERS"
-        if found.quarantined_keys:
-            return "equal but for quarantine"
-        return "equal" if found.share else "repaired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +70,7 @@ class TableLine(RowCounts):
     delta_version: int | None
     behind: bool
     changed_at: datetime | None
-    proofs: tuple[Proof, ...]
+    proofs: tuple[ProofFact, ...]
     snapshot: str
     code: str | None = None
     error: str | None = None
@@ -105,6 +87,7 @@ class TableLine(RowCounts):
     gaps: tuple[OpenGap, ...] = ()
     dropped_transactions: tuple[str, ...] = ()
     loaded: SnapshotFact | None = None
+    loaded_at: datetime | None = None  # None while a snapshot is under way
 
     @property
     def is_captured(self) -> bool:
@@ -157,46 +140,48 @@ class TableLine(RowCounts):
         last = self.proof
         if last is None:
             return "not compared yet"
-        is_old = last.result.is_equal and self._is_older(last)
+        is_old = last.is_equal and self._is_older(last)
         return f"{last.word}, before the last gap or snapshot" if is_old else last.word
 
-    def _is_older(self, proof: Proof) -> bool:
-        scn = proof.result.scn
+    def _is_older(self, proof: ProofFact) -> bool:
+        """Return whether a proof is of older contents. After a RESETLOGS its SCN may be higher than that of a later load."""
+        scn = proof.scn
         if scn is None:
             return False
-        return scn < (self.snapshot_scn or 0) or any(proof.at <= gap.at or scn < gap.last_scn for gap in self.gaps)
+        if self.loaded_at is not None and proof.when < self.loaded_at:
+            return True
+        return scn < (self.snapshot_scn or 0) or any(proof.when <= gap.at or scn < gap.last_scn for gap in self.gaps)
 
     @property
-    def proved(self) -> Proof | None:
+    def proved(self) -> ProofFact | None:
         """The last comparison, if it proves that the present contents are equal: of all rows and keys, and of no contents from
         before a declared gap or a snapshot."""
         last = self.proof
         if last is None or self.state != "live" or not self.is_captured or self.history_differs:
             return None
-        found = last.result
-        is_whole = found.is_equal and found.share == 1 and not found.quarantined_keys and found.scn is not None
+        is_whole = last.is_equal and last.share == 1 and not last.quarantined_keys and last.scn is not None
         return last if is_whole and not self._is_older(last) else None
 
     @property
-    def proof(self) -> Proof | None:
+    def proof(self) -> ProofFact | None:
         """The comparison that counts: the newest, but for samples that found nothing. A repair has a share of 0."""
         return next(self._counting, None)
 
     @property
     def differs(self) -> bool:
         """Whether the last comparison that came to an end found rows that differ."""
-        found = next((proof for proof in self._counting if proof.result.error is None), None)
-        return found is not None and not found.result.is_equal
+        found = next((proof for proof in self._counting if proof.error is None), None)
+        return found is not None and not found.is_equal
 
     @property
     def history_differs(self) -> bool:
         """Whether the last comparison of its history found that it says something else than the table."""
-        found = next((proof.result.history for proof in self.proofs if proof.result.history is not None), None)
+        found = next((proof.history for proof in self.proofs if proof.history is not None), None)
         return found is not None and not found.is_equal
 
     @property
-    def _counting(self) -> Iterator[Proof]:
-        return (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
+    def _counting(self) -> Iterator[ProofFact]:
+        return (p for p in self.proofs if p.share in (0, 1) or p.error or not p.is_equal)
 
 
 # --- From the ledger
@@ -263,6 +248,7 @@ def table_line(
     gaps: tuple[OpenGap, ...],
 ) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
+    fact, loaded = one(reading, "snapshot", str(entry.table)), reading.snapshot_of(entry.table)
     return TableLine(
         table=str(entry.table),
         target=target,
@@ -287,7 +273,8 @@ def table_line(
         dropped_at=reading.dropped_at.get(entry.table),
         gaps=gaps,
         dropped_transactions=lacked_drops(reading, entry),
-        loaded=reading.snapshot_of(entry.table),
+        loaded=loaded,
+        loaded_at=fact.at if fact is not None and loaded is not None and loaded.state == "loaded" else None,
         **(changes or RowCounts()).counts,
     )
 
@@ -307,21 +294,21 @@ def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
 
 def values_nulled(reading: LedgerReading, entry: TableEntry) -> int:
     """Return how many values were NULL by rule when all rows were last compared, or else when they were loaded."""
-    compared = (p.result.nulled for p in proofs_of(reading, str(entry.table)) if p.result.error is None and p.result.share == 1)
+    compared = (p.nulled for p in proofs_of(reading, str(entry.table)) if p.error is None and p.share == 1)
     loaded = reading.snapshot_of(entry.table)
     return next(compared, 0 if loaded is None else loaded.nulled)
 
 
-def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
+def proofs_of(reading: LedgerReading, table: str) -> tuple[ProofFact, ...]:
     """Return the comparisons of a table, newest first."""
     fact = one(reading, "proofs", table)
     return () if fact is None else proofs_in(fact.body, table)
 
 
-def proofs_in(body: Mapping[str, Any], table: str) -> tuple[Proof, ...]:
+def proofs_in(body: Mapping[str, Any], table: str) -> tuple[ProofFact, ...]:
     """Return the comparisons in a fact of the ledger, newest first."""
     found = (from_body(ProofFact, each, f"a proof of {table}") for each in parts_of(body, "proofs"))
-    return tuple(Proof(datetime.fromisoformat(one.at), one) for one in found if one.at is not None)
+    return tuple(one for one in found if one.at is not None)
 
 
 def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
@@ -334,14 +321,12 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
-    rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
-    left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-    share = "" if found.share is None else f" ({percent(found.share)})"
+    how_fast = pace(found.rows_per_second, found.seconds_left)
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
+        share = "" if found.share is None else f" ({percent(found.share)})"
         of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"
-        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{rate}{left}"
+        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{how_fast}"
     if found.rows is not None:
-        of = "" if found.expected is None else f" of some {found.expected:,}{share}"
-        return f"{found.rows:,}{of} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{rate}{left}"
+        return f"{done_of(found.rows, found.expected)} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{how_fast}"
     return f"being read AS OF SCN {found.scn:,} for {for_seconds}" if found.state == "reading" else "waits to be read"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from redolake.records.lakes import LakePlace
 from redolake.values.table import TableId
@@ -24,7 +25,8 @@ class MaintenanceTask:
 class MaintenanceSpec:
     """A table is rewritten if it has `files` or more, of fewer than `file_bytes` on average. `history_hours` is how long the
     files of older versions stay; None keeps them. After `minutes` no further table is begun. Of a history, what it says of
-    times before `history_from`, by the database's clock, is removed."""
+    times before `history_from`, by the database's clock, is removed. `events` are for the lake's log, which keeps those from
+    `events_from` on."""
 
     pipeline: str
     token: str
@@ -38,8 +40,10 @@ class MaintenanceSpec:
     load_lease: int | None = None  # no snapshot is loaded meanwhile
     lake: LakePlace | None = None
     history_from: str | None = None
+    events: tuple[Mapping[str, Any], ...] = ()
+    events_from: str | None = None
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,6 @@ class MaintenanceResult:
     pipeline: str
     tables: tuple[MaintainedTable, ...]
     left: tuple[str, ...] = ()
+    events_error: str = ""  # why the lake's log could not be written
+
+    FORMAT: ClassVar[int] = 2

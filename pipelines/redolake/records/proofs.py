@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from redolake.errors import one_line
 from redolake.values.chunks import Chunk, Cut, KeyType
+from redolake.values.null_rule import nulled_text
+from redolake.values.utc import beside
 
 ProofMethod = Literal["rows", "buckets", "keys"]  # `keys`: only rows that were repaired
 FoundKind = Literal["missing", "extra", "differing", "twice", "rows"]
@@ -45,11 +48,12 @@ class TableProof:
     it, `names_all` says whether these are all. Where undo did not last for one SCN, ranges of the key were compared at `scns`,
     the last of which is `scn`; `delta_version` is that of the first."""
 
-    FORMAT: ClassVar[int] = 5
+    FORMAT: ClassVar[int] = 6
 
     table: str  # OWNER.NAME
-    name: str  # of its file
-    at: str  # ISO time in UTC at its end
+    # Results with different names, ends and costs are equal.
+    name: str = field(compare=False)  # of its file
+    at: str = field(compare=False)  # ISO time in UTC at its end
     scn: int | None = None
     resetlogs_id: int | None = None
     delta_version: int | None = None
@@ -62,10 +66,10 @@ class TableProof:
     missing_rows: int = 0
     extra_rows: int = 0
     differing_cells: int = 0
-    seconds: float | None = None
-    source_rows_read: int = 0
-    source_bytes_read: int = 0
-    lake_bytes_read: int | None = None
+    seconds: float | None = field(default=None, compare=False)
+    source_rows_read: int = field(default=0, compare=False)
+    source_bytes_read: int = field(default=0, compare=False)
+    lake_bytes_read: int | None = field(default=None, compare=False)
     found: int = 0
     names_all: bool = True
     error: str | None = None
@@ -73,10 +77,46 @@ class TableProof:
     scns: tuple[int, ...] = ()
     nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column in Oracle
     history: ProvedHistory | None = None  # None of a table without one, or where it was not compared
+    scn_at: str | None = None  # when the source wrote `scn`, in UTC
 
     @property
-    def is_equal(self) -> bool:
+    def has_equal_rows(self) -> bool:
         return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the rows are equal, and the history says the same."""
+        return self.has_equal_rows and (self.history is None or self.history.is_equal)
+
+    def __str__(self) -> str:
+        where = f"AS OF SCN {self.scn}{beside(self.scn_at)}, Delta version {self.delta_version}"
+        if self.scns:
+            listed = ", ".join(map(str, self.scns))
+            where = (
+                f"AS OF SCNs {listed}{beside(self.scn_at)}, each range of the key at one of them, from Delta version "
+                f"{self.delta_version} on"
+            )
+        if self.method == "buckets":
+            of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
+            where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
+        where += history_text(self.history)
+        apart = f"; {self.quarantined_keys} keys in quarantine were not compared" if self.quarantined_keys else ""
+        apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
+        if self.equal:
+            verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
+            return one_line(f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}")
+        counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
+        return one_line(f"{self.table}: DIFFERS, {counts}, {where}{apart}")
+
+
+def history_text(found: ProvedHistory | None) -> str:
+    if found is None:
+        return ""
+    if found.waits is not None:
+        return f"; its history begins again with the next batch: {found.waits}"
+    if found.is_equal:
+        return "; its history says the same"
+    return f"; its HISTORY DIFFERS from the table: {found.missing_rows} rows missing, {found.extra_rows} extra"
 
 
 @dataclass(frozen=True, slots=True)

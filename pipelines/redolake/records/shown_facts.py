@@ -5,7 +5,9 @@ Times are ISO texts in UTC by this host's clock. Nothing decides by these record
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -18,9 +20,12 @@ LogKind = Literal["read", "unread", "online", "due", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class SourceFact:
-    """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included."""
+    """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included. `lags` are seconds by
+    the names of a standby's V$DATAGUARD_STATS."""
 
+    FORMAT: ClassVar[int] = 2
     ahead_seconds: Annotated[float, Field(gt=-1e9, lt=1e9)]
+    lags: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,22 @@ class ProofFact:
     @property
     def is_equal(self) -> bool:
         return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+    @property
+    def when(self) -> datetime:
+        assert self.at is not None, "the ledger has noted it"
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def word(self) -> str:
+        """Return what the comparison found. A repair has a share of 0."""
+        if self.error is not None:
+            return "not compared"
+        if not self.is_equal:
+            return "DIFFERS"
+        if self.quarantined_keys:
+            return "equal but for quarantine"
+        return "equal" if self.share else "repaired"
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,9 @@ class SnapshotBegun:
 
 @dataclass(frozen=True, slots=True)
 class RedoNeededFrom:
-    """The oldest transaction open at the snapshot began at this SCN; the file's name has its incarnation too."""
+    """The oldest transaction open at the snapshot began at this SCN; the file's name has its incarnation too. Not `is_listed`:
+    nobody showed what was open, and one may have begun before all redo that was read."""
 
+    FORMAT: ClassVar[int] = 2
     scn: int
+    is_listed: bool = True

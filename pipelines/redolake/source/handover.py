@@ -12,10 +12,11 @@ from time import sleep
 from typing import Any
 
 from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
+from redolake.records.readers import OpenTransactions
 from redolake.source.dictionary import read_tables_around
-from redolake.source.facts import PRIMARY, ActiveTransaction, read_active_transactions, read_current_scn
+from redolake.source.facts import PRIMARY, ActiveTransaction, read_active_transactions, read_current_scn, require_role
 from redolake.source.oracle import Source
-from redolake.source.standby import check_partner, check_shows
+from redolake.source.standby import check_partner, check_readable, check_shows
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import NO_TIME_KNOWN
 from redolake.values.redo import LogFile, RedoFacts
@@ -35,21 +36,24 @@ class Handover:
     """Where a snapshot meets its redo.
 
     Read the tables AS OF `snapshot_scn`, mine from the log before the one that holds `start_scn`, and apply the transactions
-    that commit above `snapshot_scn`.
+    that commit above `snapshot_scn`. Not `is_listed`: a standby did not show what was open, and no primary was to be asked.
+    What was open began at `scn_before` or later, or before all redo that was read: its COMMIT then has no START there.
     """
 
     scn_before: Scn
     open: tuple[ActiveTransaction, ...]
     snapshot_scn: Scn
+    is_listed: bool = True
 
     @property
     def start_scn(self) -> Scn:
         return min([self.scn_before, *(t.start_scn for t in self.open)])
 
 
-def read_handover(source: Source, container: str | None) -> Handover:
+def read_handover(source: Source, container: str | None, landed: OpenTransactions | None = None) -> Handover:
     """Read an SCN, the open transactions, and the snapshot's SCN, in this order; on a standby from the primary that it names,
-    and then wait until the standby has applied the snapshot's SCN. `container` is that of the tables.
+    and then wait until the standby has applied the snapshot's SCN. `container` is that of the tables. Without a primary what
+    is `landed` says since when transactions are open, as far as they began there.
 
     Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
     Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
@@ -60,7 +64,8 @@ def read_handover(source: Source, container: str | None) -> Handover:
         found = read_from_primary(source, here, container)
         if found is not None:
             return found
-    require_primary(here.database_role)
+    if here.database_role != PRIMARY:
+        return read_from_redo(source, here, landed)
     scn_before = read_current_scn(source)
     listed = read_listed(source)
     return Handover(scn_before, listed, read_current_scn(source))
@@ -88,14 +93,33 @@ def read_from_primary(source: Source, here: Any, container: str | None) -> Hando
     # An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
     first, last = min(int(row.current_scn) for row in before), max(int(row.current_scn) for row in after)
     source.reach(last)
+    check_same_branch(source, here, last)
+    return Handover(Scn(first), listed, Scn(last))
+
+
+def read_from_redo(source: Source, here: Any, landed: OpenTransactions | None) -> Handover:
+    """Return the handover of a standby whose primary may not be asked: at the SCN that it has applied, after all that is
+    landed. Whatever is open then, and was not open at the end of what is landed, began later."""
+    require_role(here.database_role)
+    check_readable(here, f"`connection` leads to {here.db_unique_name} ({here.database_role})")
+    if source.pdb_only:
+        require_local_undo(source)
+    if landed is not None:
+        source.reach(landed.at)
+    scn = read_current_scn(source)
+    check_same_branch(source, here, scn)
+    return Handover(scn if landed is None else Scn(landed.begins), (), scn, is_listed=False)
+
+
+def check_same_branch(source: Source, here: Any, scn: int) -> None:
+    """Raise SnapshotTooEarly where the standby has changed its role, or followed a RESETLOGS, while an SCN was waited for."""
     now = source.query("database")[0]
     if (now.database_role, int(now.resetlogs_scn)) != (here.database_role, int(here.resetlogs_scn)):
         raise SnapshotTooEarly(
             f"{now.db_unique_name} became a {now.database_role} with RESETLOGS at SCN {now.resetlogs_scn} before it reached "
-            f"SCN {last}, which may be one of another branch",
+            f"SCN {scn}, which may be one of another branch",
             cure="snapshot again",
         )
-    return Handover(Scn(first), listed, Scn(last))
 
 
 def read_listed(source: Source) -> tuple[ActiveTransaction, ...]:
@@ -143,16 +167,6 @@ def wait_for_starts(source: Source) -> tuple[ActiveTransaction, ...]:
         sleep(START_PAUSE_SECONDS)
 
 
-def require_primary(role: str) -> None:
-    """Raise SourceRefused on a standby."""
-    if role != PRIMARY:
-        raise SourceRefused(
-            f"the database is a {role}, and its V$TRANSACTION does not show the transactions that are open on the primary",
-            cure="name the connection of its primary as `primary` below `source` in pipelines.yml: only open transactions and "
-            "current SCNs are asked for there",
-        )
-
-
 def require_local_undo(source: Source) -> None:
     """Raise SourceRefused unless the PDB has undo of its own: else its transactions may be the root's, and not be shown."""
     if not shows_own_undo(source):
@@ -182,7 +196,11 @@ def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransac
 
 
 def read_handover_and_tables(
-    source: Source, tables: Sequence[TableId], container: str | None, renamed: Renamed = NOT_RENAMED
+    source: Source,
+    tables: Sequence[TableId],
+    container: str | None,
+    renamed: Renamed = NOT_RENAMED,
+    landed: OpenTransactions | None = None,
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
     """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading.
 
@@ -191,7 +209,7 @@ def read_handover_and_tables(
     deadline = time.monotonic() + SETTLE_DEADLINE_SECONDS
     while True:
         handover, found, ddl_at = read_tables_around(
-            source, tables, partial(read_handover, container=container), container, renamed
+            source, tables, partial(read_handover, container=container, landed=landed), container, renamed
         )
         missing_seconds = 0.0 if ddl_at is None else seconds_to_settle(source, handover.snapshot_scn, ddl_at, container)
         if missing_seconds <= 0:
@@ -223,8 +241,9 @@ def seconds_to_settle(source: Source, scn: Scn, ddl_at: datetime, container: str
     return float((ddl_at - scn_at).total_seconds() + SETTLE_SECONDS)
 
 
-def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
-    """Return FIRST_CHANGE# of the log before the one that contains `start_scn`, the lowest of all threads.
+def first_window_start(facts: RedoFacts, start_scn: Scn, *, as_old_as_kept: bool = False) -> Scn:
+    """Return FIRST_CHANGE# of the log before the one that contains `start_scn`, the lowest of all threads; with
+    `as_old_as_kept` that of the oldest log from which on every thread still has all.
 
     One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
     the one that contains `start_scn` is used. Never below the oldest log that every thread still has. A thread that was closed
@@ -245,10 +264,15 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
             continue
         while oldest and logs[oldest - 1].next_scn == logs[oldest].first_scn:
             oldest -= 1
-        starts.append(logs[max(at - 1, oldest)].first_scn)
+        starts.append(logs[oldest if as_old_as_kept else max(at - 1, oldest)].first_scn)
         if logs[oldest].sequence > 1:  # before sequence 1 the thread has no redo in this incarnation
             floors.append(logs[oldest].first_scn)
     return max([min(starts), *floors]) if starts else start_scn
+
+
+def oldest_kept_scn(facts: RedoFacts) -> Scn:
+    """Return the SCN from which on every thread still has all of its redo."""
+    return first_window_start(facts, facts.current_scn, as_old_as_kept=True)
 
 
 def threads_closed_before(scn: Scn, facts: RedoFacts) -> set[int]:

@@ -21,7 +21,7 @@ from redolake.source.facts import (
     read_encoding,
     read_redo_facts,
 )
-from redolake.source.handover import require_local_undo
+from redolake.source.handover import oldest_kept_scn, require_local_undo
 from redolake.source.oracle import Source
 from redolake.source.policies import policy_findings
 from redolake.source.preflight import READABLE, OpenedLog, ProbeResult
@@ -99,7 +99,7 @@ def probe(
     if database is not None and (container in open_names if is_cdb else container is None):
         result = probe_tables(attempt, source, result, tuple(tables), report, renamed)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
-    of_standby = () if redo is None else tuple(standby_findings(source, container))
+    of_standby = () if redo is None else tuple(standby_findings(source, container, oldest_kept_scn(redo)))
     return replace(result, refused=(*attempt.refused, *of_standby), newest_logs=newest_logs)
 
 

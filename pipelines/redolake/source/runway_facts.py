@@ -68,5 +68,6 @@ def read_snapshot_position(source: Source, container: str | None) -> tuple[Posit
             check_shows(asked, container)
         listed, _ = read_active_transactions(asked)
     oldest = min([scn, *(t.start_scn for t in listed)])
+    by_redo = facts.is_standby and not source.names_primary
     current = facts.current_incarnation.resetlogs_id
-    return Position(facts.dbid, current, first_window_start(facts, oldest)), facts
+    return Position(facts.dbid, current, first_window_start(facts, oldest, as_old_as_kept=by_redo)), facts

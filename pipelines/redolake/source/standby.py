@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from redolake.errors import Finding, RedolakeError, SnapshotTooEarly, SourceRefused, Transient
 from redolake.source.facts import PRIMARY, ROLES, read_active_transactions, require_role
 from redolake.source.oracle import APPLIES, Source
+from redolake.values.redo import RedoFacts
+from redolake.values.scn import Scn
+
+INTERVAL = re.compile(r"\+?(\d+) (\d+):(\d+):(\d+(?:\.\d+)?)")
 
 
 def check_partner(here: Any, instances: Sequence[Any]) -> None:
@@ -37,16 +43,21 @@ def check_partner(here: Any, instances: Sequence[Any]) -> None:
     closed = [f"instance {row.inst_id} is {row.open_mode}" for row in instances if row.open_mode != "READ WRITE"]
     if closed:
         raise SourceRefused(f"{both}, of which {', '.join(closed)}", cure="open the primary (ALTER DATABASE OPEN)")
-    if here.open_mode not in ("READ ONLY", APPLIES):
-        raise SourceRefused(
-            f"{both}; the standby is {here.open_mode}, and its tables cannot be read",
-            cure="open it (ALTER DATABASE OPEN READ ONLY), and start redo apply",
-        )
+    check_readable(here, both)
     if any(int(row.resetlogs_scn) != int(here.resetlogs_scn) for row in instances):
         raise SnapshotTooEarly(
             f"{both}, which was opened with RESETLOGS at SCN {there.resetlogs_scn}; the standby has that of SCN "
             f"{here.resetlogs_scn}",
             cure="wait until the standby has followed it, then snapshot again",
+        )
+
+
+def check_readable(here: Any, both: str) -> None:
+    """Raise SourceRefused unless a standby is open."""
+    if here.open_mode not in ("READ ONLY", APPLIES):
+        raise SourceRefused(
+            f"{both}; the standby is {here.open_mode}, and its tables cannot be read",
+            cure="open it (ALTER DATABASE OPEN READ ONLY), and start redo apply",
         )
 
 
@@ -61,8 +72,9 @@ def check_shows(primary: Source, container: str | None) -> None:
     )
 
 
-def standby_findings(source: Source, container: str | None) -> Iterator[Finding]:
-    """Yield what doctor says of a standby, of its primary, and of the pair after a change of roles."""
+def standby_findings(source: Source, container: str | None, kept_since: Scn) -> Iterator[Finding]:
+    """Yield what doctor says of a standby, of its primary, and of the pair after a change of roles. `kept_since` is where the
+    redo begins that every thread still has."""
     source.use_container(None)
     here = source.query("database")[0]
     is_primary, name = here.database_role == PRIMARY, f"database {here.db_unique_name}"
@@ -72,9 +84,17 @@ def standby_findings(source: Source, container: str | None) -> Iterator[Finding]
         yield from lag_findings(source)
     if not source.names_primary:
         if not is_primary:
-            what = "is a PHYSICAL STANDBY, and no primary is named: what is landed is captured, and no table can be read"
-            cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
-            yield Finding(name, what, cure, "warning")
+            what = (
+                "is a PHYSICAL STANDBY, and no primary is named: nothing is asked there, and the transactions that are open at "
+                f"a snapshot are found in the redo, which is kept since SCN {kept_since}. An older one is not known until it "
+                "commits, and then holds the tables that were read before; when the last of them is gone cannot be said. After "
+                "a switchover this connection is the primary's, and shows them all"
+            )
+            cure = (
+                "go on, or name the connection of its primary as `primary` below `source` in pipelines.yml: then all are "
+                "known at once. With `on_ddl: {unknown_ddl: resnapshot}` such tables are read again by themselves"
+            )
+            yield Finding(name, what, cure, "note")
         return
     try:
         with source.primary() as primary:
@@ -104,10 +124,28 @@ def lag_findings(source: Source) -> Iterator[Finding]:
     """Yield how far a standby is behind. Both lags are part of the latency, and neither is in the runway."""
     source.use_container(None)
     try:
-        lags = {row.name: row.value for row in source.query("standby_lags")}
+        lags = source.query("standby_lags")
     except SourceRefused as error:
         yield Finding("lag of the standby", error.what, error.cure, "note")
         return
-    shown = ", ".join(f"{name} {value or 'unknown'}" for name, value in sorted(lags.items())) or "V$DATAGUARD_STATS has no rows"
+    shown = ", ".join(sorted(f"{row.name} {row.value or 'unknown'}" for row in lags)) or "V$DATAGUARD_STATS has no rows"
     what = f"{shown}: a window waits until its logs have arrived, and a read AS OF its end until they are applied"
     yield Finding("lag of the standby", what, severity="note")
+
+
+def read_lags(source: Source, facts: RedoFacts) -> dict[str, float]:
+    """Return by name how many seconds a standby is behind; nothing of a primary, and where V$DATAGUARD_STATS is not shown."""
+    source.use_container(None)
+    with suppress(SourceRefused):
+        rows = source.query("standby_lags") if facts.is_standby else []
+        return {row.name: seconds for row in rows if (seconds := interval_seconds(row.value)) is not None}
+    return {}
+
+
+def interval_seconds(text: str | None) -> float | None:
+    """Return the seconds of an interval as V$DATAGUARD_STATS writes it, such as `+00 00:01:30`; None where it is not known."""
+    found = INTERVAL.fullmatch(text or "")
+    if found is None:
+        return None
+    days, hours, minutes, seconds = map(float, found.groups())
+    return days * 86400 + hours * 3600 + minutes * 60 + seconds

@@ -11,7 +11,7 @@ from redolake.steps.apply.transactions import drop_transaction, list_transaction
 from redolake.steps.capture.receive import receive_next_window
 from redolake.steps.capture.remine import discard_windows, remine_window
 from redolake.steps.capture.windows import AlreadyLanded, land_window, mine_window_slice, plan_next_window
-from redolake.steps.checks.doctor import examine, run_doctor
+from redolake.steps.checks.doctor import examine
 from redolake.steps.checks.key_findings import find_equal_keys
 from redolake.steps.checks.validation import package_findings, validate
 from redolake.steps.follow import follow_pipeline
@@ -31,7 +31,7 @@ from redolake.steps.ranges.shadows import prepare_backfill, record_backfill, run
 from redolake.steps.ranges.swap import Copies, SwappedTable, copy_tables, swap_table
 from redolake.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from redolake.steps.recovery.runway import measure_runway
-from redolake.steps.run import mend_by_snapshot, read_and_load_snapshot, recover_redo_loss, run_pipeline, take_snapshot
+from redolake.steps.run import mend_by_snapshot, recover_redo_loss, run_pipeline, take_snapshot
 from redolake.steps.selftest import run_selftest
 from redolake.steps.setup.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from redolake.steps.setup.migrate import migrate_ledger
@@ -135,7 +135,6 @@ __all__ = [
     "prune_histories",
     "prune_pipeline",
     "range_of",
-    "read_and_load_snapshot",
     "read_as_of",
     "read_chunked_tables",
     "read_column_lineage",
@@ -161,7 +160,6 @@ __all__ = [
     "resume_tables",
     "retry_quarantine",
     "run_backfill",
-    "run_doctor",
     "run_maintenance",
     "run_pipeline",
     "run_selftest",

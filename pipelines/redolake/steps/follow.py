@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from threading import Event
-from typing import Any, Literal
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, pipeline_params, silent
-from redolake.context.spark import Spark, spark_when_needed
+from redolake.context import Run, now, pipeline_params
+from redolake.context.spark import Spark
 from redolake.errors import SnapshotPaused, SparkLost, Transient
 from redolake.host.pauses import growing_pauses
 from redolake.reconcile.snapshot_pauses import may_go_on
-from redolake.source import ConnectParams
 from redolake.steps.capture.receive import CapturedWindow
-from redolake.steps.run import LOOK_SECONDS, apply, capture, first_contents, snapshot_again
-from redolake.steps.shared.status import TableStatus, read_status
+from redolake.steps.run import LOOK_SECONDS, RunOutcome, apply, capture, first_contents, snapshot_again
+from redolake.steps.shared.status import read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import AwaitedLog, log_overdue, plan_now
 from redolake.steps.snapshots.beside import Beside
@@ -26,47 +22,33 @@ from redolake.values.table import TableId
 from redolake.window import NothingNew, Wait
 
 
-@dataclass(frozen=True, slots=True)
-class FollowOutcome:
-    windows: int  # landed
-    batches: int  # applied
-    retries: int  # of rounds that ended with a transient error
-    tables: tuple[TableStatus, ...]
-    outcome: Literal["stopped"] = "stopped"
-    reason: str = "asked to stop"
-
-
-def follow_pipeline(
-    pipeline: Pipeline,
-    stop: Event,
-    *,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-) -> FollowOutcome:
+def follow_pipeline(run: Run, stop: Event) -> RunOutcome:
     """Land and apply each window as soon as its logs are archived, until `stop` is set: then end after the step that runs.
 
     A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends
     the loop, and so does the end of a Java that this process started; a held table does not.
     """
-    source = source or (pipeline_params(pipeline) if pipeline.source.connection else None)
-    follower = Follower(pipeline, stop, report)
-    with spark_when_needed(pipeline, spark) as session, follower.beside:
+    pipeline = run.configured
+    source = run.source or (pipeline_params(pipeline) if pipeline.source.connection else None)
+    follower = Follower(run, stop)
+    with run.spark as spark, follower.beside:
         while not stop.is_set():
             try:
-                with Run(pipeline, source, session, follower.report_new) as run:  # a round keeps nothing of the one before
-                    follower.round(run)
+                with Run(pipeline, source, spark, follower.report_new) as own:  # a round keeps nothing of the one before
+                    follower.round(own)
             except Transient as error:
-                follower.stop_after(error, session)  # it may be what failed
+                follower.stop_after(error, spark)  # it may be what failed
                 follower.pause_after(error)
-    return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
+    return RunOutcome(
+        follower.windows, follower.batches, "stopped", "asked to stop", read_status(pipeline).tables, follower.retries
+    )
 
 
 class Follower:
     """Counts what was done, and waits longer after each error in a row."""
 
-    def __init__(self, pipeline: Pipeline, stop: Event, report: Report) -> None:
-        self.pipeline, self.stop, self.report = pipeline, stop, report
+    def __init__(self, run: Run, stop: Event) -> None:
+        self.pipeline, self.stop, self.report = run.configured, stop, run.report
         self.windows = self.batches = self.retries = 0
         self._pauses = self._new_pauses()
         self._times = StepTimes()

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read
+from redolake.context import Run, reader
 from redolake.errors import LandingDamaged
 from redolake.land import layout
 from redolake.ledger import TableEntry
@@ -54,25 +53,25 @@ class EditPlan:
         return tuple(edit for edit in self.tables if edit.effect != "same")
 
 
-def plan_edit(pipeline: Pipeline) -> EditPlan:
-    with open_to_read(pipeline) as context:
-        entries = {entry.table: entry for entry in context.ledger.tables()}
-        versions, tasks = all_known_versions(context), last_tasks(context)
-        configured = {table.id for table in context.pipeline.tables}
-        filled = with_contents(context)
-        empty = [table for table in configured if table not in filled]
-        refused = folder_findings(context.pipeline, filled) | refused_folders(context, empty)
-        without = windows_without(context, entries.values())
-        edits = [
-            edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table), without.get(table))
-            if table not in refused
-            else TableEdit(str(table), "held", refused[table].what, refused[table].cure)
-            for table in configured
-        ]
-        edits += [plan_leaving(table) for table in entries if table not in configured]
-        return EditPlan(
-            pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context), handover_text(context)
-        )
+@reader
+def plan_edit(context: Run) -> EditPlan:
+    entries = {entry.table: entry for entry in context.ledger.tables()}
+    versions, tasks = all_known_versions(context), last_tasks(context)
+    configured = {table.id for table in context.pipeline.tables}
+    filled = with_contents(context)
+    empty = [table for table in configured if table not in filled]
+    refused = folder_findings(context.pipeline, filled) | refused_folders(context, empty)
+    without = windows_without(context, entries.values())
+    edits = [
+        edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table), without.get(table))
+        if table not in refused
+        else TableEdit(str(table), "held", refused[table].what, refused[table].cure)
+        for table in configured
+    ]
+    edits += [plan_leaving(table) for table in entries if table not in configured]
+    return EditPlan(
+        context.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context), handover_text(context)
+    )
 
 
 def last_tasks(context: Run) -> dict[TableId, LastTask]:

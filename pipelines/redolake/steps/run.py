@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar
+from typing import Literal, TypeVar
 
-from redolake.config import Pipeline
-from redolake.context import Report, Run, silent, step
+from redolake.context import Report, Run, step
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_THE_LAKE,
@@ -29,13 +28,12 @@ from redolake.errors import (
 from redolake.host.progress import Progress
 from redolake.records.gaps import GapKind
 from redolake.records.windows import SliceRecord
-from redolake.source import ConnectParams
 from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.capture.receive import CapturedWindow, receive_next_window
 from redolake.steps.capture.windows import AlreadyLanded, Outcome, land_window, mine_window_slice, plan_next_window
 from redolake.steps.recovery.recover import check_gap_reason, declare_gap
 from redolake.steps.shared.spark_jobs import run_spark_job
-from redolake.steps.shared.status import DeclaredGapReport, TableStatus, status_of
+from redolake.steps.shared.status import DeclaredGapReport, TableStatus, read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import await_log
 from redolake.steps.snapshots.begin import BegunSnapshot, begin_snapshot, lacking_contents
@@ -55,9 +53,10 @@ LOOK_SECONDS = 2.0  # between looks for redo while there is none
 class RunOutcome:
     windows: int  # landed
     batches: int  # applied
-    outcome: Outcome  # of the last plan
+    outcome: Outcome | Literal["stopped"]  # of the last plan; `stopped` when it was asked to
     reason: str
     tables: tuple[TableStatus, ...]
+    retries: int = 0  # of rounds that ended with a transient error, where a pipeline is followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +65,25 @@ class RecoveredLoss:
     snapshots: tuple[TableSnapshot, ...]
 
 
+@step
 def take_snapshot(
-    pipeline: Pipeline,
+    run: Run,
     tables: Sequence[str] | None = None,
     *,
     replace: bool = False,
     restart: bool = False,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
 ) -> LoadedSnapshot:
     """Read tables and load them. With `restart`, chunks that were read before are not used."""
-    with Run(pipeline, source, spark, report) as run:
-        return read_and_load_snapshot(run, tables, replace, restart=restart)
+    begin = partial(begin_snapshot, tables=tables, replace=replace, restart=restart)
+    return finish_snapshot(run, run.retry(begin))
 
 
-def read_and_load_snapshot(
-    run: Run, tables: Sequence[str] | None, replace: bool, *, by_itself: bool = False, restart: bool = False, waits: bool = True
-) -> LoadedSnapshot:
-    begin = partial(begin_snapshot, tables=tables, replace=replace, only_held=by_itself, restart=restart)
-    return finish_snapshot(run, run.retry(begin), by_itself=by_itself, waits=waits)
-
-
-def mend_by_snapshot(run: Run, table: str, *, replace: bool) -> LoadedSnapshot:
+@step
+def mend_by_snapshot(context: Run, table: str, *, replace: bool) -> LoadedSnapshot:
     """Read a table again, or for the first time, and record who decided that and why."""
-    with run as context:
-        why = {"table": table, "reason": context.reason}
-        context.ledger.record_decision("snapshot", why, context.decided_by)
-        return read_and_load_snapshot(context, [table], replace)
+    why = {"table": table, "reason": context.reason}
+    context.ledger.record_decision("snapshot", why, context.decided_by)
+    return take_snapshot(context, [table], replace=replace)
 
 
 def finish_snapshot(
@@ -147,15 +137,8 @@ def report_unloaded(loaded: LoadedSnapshot, held: tuple[Finding, ...]) -> Loaded
     return loaded
 
 
-def run_pipeline(
-    pipeline: Pipeline,
-    *,
-    until_caught_up: bool = False,
-    wait: bool = False,
-    source: ConnectParams | None = None,
-    spark: Any = None,
-    report: Report = silent,
-) -> RunOutcome:
+@step
+def run_pipeline(run: Run, *, until_caught_up: bool = False, wait: bool = False) -> RunOutcome:
     """Land and apply one window, or all that are sealed; with `wait`, also wait for an archived log that is due.
 
     Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if
@@ -163,14 +146,14 @@ def run_pipeline(
     """
     windows = batches = rows = 0
     times = StepTimes()
-    with Run(pipeline, source, spark, report) as run, Beside() as beside:
+    with Beside() as beside:
         first_contents(run, beside)
         while True:
             was_free = beside.is_free()
             captured = capture(run, times)
             found = captured.plan
             windows, rows = windows + (found.outcome == "window"), rows + captured.rows
-            if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
+            if until_caught_up and found.outcome == "window" and rows < run.configured.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
             applied, rows = apply(run, times), 0
             batches += applied
@@ -185,7 +168,7 @@ def run_pipeline(
                 continue
             if not until_caught_up or not (applied or again):
                 break
-        return RunOutcome(windows, batches, found.outcome, found.reason, status_of(run).tables)
+        return RunOutcome(windows, batches, found.outcome, found.reason, read_status(run).tables)
 
 
 def first_contents(run: Run, beside: Beside, paused: list[SnapshotPaused] | None = None) -> bool:
@@ -343,4 +326,4 @@ def recover_redo_loss(
     if kind != "snapshot":
         return RecoveredLoss(made, ())
     chosen = tables or capturable_tables(run)
-    return RecoveredLoss(made, read_and_load_snapshot(run, chosen, True).tables)
+    return RecoveredLoss(made, take_snapshot(run, chosen, replace=True).tables)

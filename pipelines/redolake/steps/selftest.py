@@ -10,19 +10,19 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from redolake import __version__
 from redolake.config import LedgerSettings, Pipeline, Table
-from redolake.context import Report, Run, open_pipeline_source, silent
-from redolake.context.spark import spark_when_needed
+from redolake.context import Run
 from redolake.errors import LogOverdue, RedolakeError, SourceRefused, Terminal
+from redolake.records.proofs import TableProof
 from redolake.source import ConnectParams, Source, read_database, read_encoding
 from redolake.source.facts import PRIMARY, read_current_scn
 from redolake.source.quoting import quote
 from redolake.source.scratch import Refused, Rows, ScratchSchema, Step
 from redolake.source.selftest_cases import CASES, Case
-from redolake.steps.proof.verify import TableComparison, verify_tables
+from redolake.steps.proof.verify import verify_tables
 from redolake.steps.run import run_pipeline, take_snapshot
 from redolake.steps.shared.status import read_status
 from redolake.steps.snapshots.begin import check_source
@@ -63,15 +63,12 @@ class SelftestReport:
 
 
 def run_selftest(
-    pipeline: Pipeline,
+    run: Run,
     scratch: ConnectParams,
-    source: ConnectParams | None = None,
     *,
     cases: Sequence[Case] = CASES,
     dba: ConnectParams | None = None,
     wait_minutes: float = 30,
-    spark: Any = None,
-    report: Report = silent,
 ) -> SelftestReport:
     """Try every case and return the answers. The scratch tables and the temporary folder are removed, whatever happens.
 
@@ -81,51 +78,48 @@ def run_selftest(
     with tempfile.TemporaryDirectory(prefix="redolake-selftest-") as folder, ScratchSchema(scratch) as schema:
         schema.check_absent(case.table for case in cases)
         try:
-            with spark_when_needed(pipeline, spark) as session:
-                trial = Trial(pipeline, source, schema, Path(folder), session, report)
-                return trial.run(cases, dba, wait_minutes)
+            with run.spark:
+                return Trial(run, schema, Path(folder)).run(cases, dba, wait_minutes)
         finally:
-            report("dropping the scratch tables")
+            run.report("dropping the scratch tables")
             for case in cases:
                 schema.drop(case.table)
 
 
 class Trial:
-    """One run of the self-test. `pipeline` is the user's; only its source and Spark settings are used."""
+    """One run of the self-test. The Run is the user's; only the source and Spark of its pipeline are used."""
 
-    def __init__(
-        self, pipeline: Pipeline, source: ConnectParams | None, schema: ScratchSchema, folder: Path, spark: Any, report: Report
-    ) -> None:
-        self.given, self.source, self.schema, self.folder = pipeline, source, schema, folder
-        self.spark, self.report = spark, report
+    def __init__(self, run: Run, schema: ScratchSchema, folder: Path) -> None:
+        self.given, self.schema, self.folder = run, schema, folder
+        self.report = run.report
         self.answers: dict[str, Answer] = {}
 
     def run(self, cases: Sequence[Case], dba: ConnectParams | None, wait_minutes: float) -> SelftestReport:
-        with open_pipeline_source(self.given, self.source) as oracle:
+        with self.given.connect() as oracle:
             database = read_database(oracle)
             if database.role != PRIMARY:
                 raise SourceRefused(
                     f"the self-test creates tables, and the database is a {database.role}, in which nothing can be written",
                     cure="run it with a connection to the primary",
                 )
-            sets = read_encoding(oracle, self.given.source.container)
+            sets = read_encoding(oracle, self.given.configured.source.container)
             created = [case for case in cases if self.attempt(case, case.create)]
             for case in created:
                 self.schema.let_read(case.table, quote(oracle.user.strip('"')))
             captured = self.accept_cases(created, oracle)
         if not captured:
             raise Terminal("no scratch table can be captured", cure="run `redolake doctor`: " + self.reasons())
-        pipeline = self.trial_pipeline(captured)
+        trial = Run(self.trial_pipeline(captured), self.given.source, self.given.spark, self.report)
         self.report(f"snapshot of {len(captured)} tables")
-        take_snapshot(pipeline, source=self.source, spark=self.spark.session(), report=self.report)
+        take_snapshot(trial)
         changed = [case for case in captured if self.attempt(case, case.change)]
-        with open_pipeline_source(self.given, self.source) as oracle:
+        with self.given.connect() as oracle:
             wanted = read_current_scn(oracle)
         if dba is not None:
             with ScratchSchema(dba) as root:
                 root.run([ARCHIVE_LOGS])
-        windows = self.catch_up(pipeline, wanted, wait_minutes)
-        self.compare(pipeline, changed)
+        windows = self.catch_up(trial, wanted, wait_minutes)
+        self.compare(trial, changed)
         return SelftestReport(
             redolake=__version__,
             oracle=database.version,
@@ -174,16 +168,14 @@ class Trial:
             "ledger": LedgerSettings(),
             "tables": tables,
         }
-        return self.given.model_copy(update=own)
+        return self.given.configured.model_copy(update=own)
 
-    def catch_up(self, pipeline: Pipeline, wanted: int, wait_minutes: float) -> int:
+    def catch_up(self, trial: Run, wanted: int, wait_minutes: float) -> int:
         """Replicate until every table is complete to the SCN `wanted` or held, and return the number of windows."""
         deadline = time.monotonic() + wait_minutes * 60
         windows = 0
         while True:
-            done = run_pipeline(
-                pipeline, until_caught_up=True, source=self.source, spark=self.spark.session(), report=self.report
-            )
+            done = run_pipeline(trial, until_caught_up=True)
             windows += done.windows
             behind = [table for table in done.tables if table.state == "live" and (table.complete_to_scn or 0) < wanted]
             if not behind:
@@ -197,15 +189,15 @@ class Trial:
             self.report(f"waiting until the redo up to SCN {wanted} is archived: {done.reason}")
             time.sleep(POLL_SECONDS)
 
-    def compare(self, pipeline: Pipeline, cases: Sequence[Case]) -> None:
+    def compare(self, trial: Run, cases: Sequence[Case]) -> None:
         """Record the answer of every case that was changed."""
-        states = {table.table: table for table in read_status(pipeline).tables}
+        states = {table.table: table for table in read_status(trial).tables}
         live = [case for case in cases if states[str(self.id_of(case))].state == "live"]
-        found: dict[str, TableComparison] = {}
+        found: dict[str, TableProof] = {}
         why: dict[str, str] = {}
         if live:
             names = [str(self.id_of(case)) for case in live]
-            verified = verify_tables(Run(pipeline, self.source, self.spark.session(), self.report), names)
+            verified = verify_tables(trial, names)
             found = {table.table: table for table in verified.tables}
             why = {table.table: f"{table.error['code']}: {table.error['what']}" for table in verified.not_compared}
         for case in cases:

@@ -207,3 +207,5 @@ def test_statements_are_counted_by_service(oracle):
     on_standby(oracle, SCN)
     on_primary(oracle, ROLE)
     assert {service: dict(found) for service, found in counted.items()} == {"FREE_STBY": {SCN: 2}, "FREE": {ROLE: 1}}
+    shown = on_primary(oracle, "SELECT service, sql_text, executions FROM v$sql")
+    assert ("FREE_STBY", SCN, 2) in shown

@@ -74,8 +74,9 @@ def test_rows_with_a_null_in_their_key_follow_the_source_and_hold_a_table_where_
         shop.run_sql(*changes)
         caught_up(shop, pipeline, spark)
 
-        (verified,) = steps.verify_tables(pipeline, ["SHOP.MARKS"], source=shop.params, spark=spark).tables
-        assert (verified.missing_rows, verified.extra_rows, verified.differing_cells) == (0, 0, 0), verified.samples
+        found = steps.verify_tables(pipeline, ["SHOP.MARKS"], source=shop.params, spark=spark)
+        (verified,) = found.tables
+        assert (verified.missing_rows, verified.extra_rows, verified.differing_cells) == (0, 0, 0), found.samples
         assert verified.source_rows == verified.delta_rows > 8
     errors = {table.table: table.error for table in steps.read_status(pipeline).tables}
     assert errors["SHOP.MARKS"] is None

@@ -18,8 +18,9 @@ from redolake.cockpit import read_overview
 from redolake.context import Run, ledger_url, now
 from redolake.errors import TableSetBack, Terminal
 from redolake.host import crash
+from redolake.records.proofs import TableProof
 from redolake.steps.proof import hash_chunks
-from redolake.steps.proof.verify import TableComparison, last_proofs
+from redolake.steps.proof.verify import last_proofs
 from redolake.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -105,7 +106,7 @@ def loaded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield shop, pipeline
 
 
-def compared(loaded: tuple[Shop, Any], spark: Any, method: Any, *tables: str, **more: Any) -> dict[str, TableComparison]:
+def compared(loaded: tuple[Shop, Any], spark: Any, method: Any, *tables: str, **more: Any) -> dict[str, TableProof]:
     shop, pipeline = loaded
     found = steps.verify_tables(pipeline, list(tables), source=shop.params, spark=spark, method=method, **more)
     assert not found.not_compared, found.not_compared
@@ -223,7 +224,7 @@ def test_where_undo_does_not_last_ranges_of_the_key_are_compared_at_scns_of_thei
     assert (table.equal, table.differing_buckets, table.source_rows_read) == (True, 0, 0)
     assert table.scns[0] > begun
     assert len(table.scns) == 2
-    assert table.applied_scn == table.scns[-1]
+    assert table.scn == table.scns[-1]
     assert f"AS OF SCNs {table.scns[0]}, {table.scns[1]}" in str(table)
 
 
@@ -325,7 +326,7 @@ def test_rows_without_a_key_are_repaired_by_the_columns_that_nothing_computes(lo
     assert compared(loaded, spark, "rows", "SHOP.VISITS")["SHOP.VISITS"].equal
 
 
-def counts(one: TableComparison) -> tuple[int, ...]:
+def counts(one: TableProof) -> tuple[int, ...]:
     return one.source_rows, one.delta_rows, one.missing_rows, one.extra_rows, one.differing_cells
 
 

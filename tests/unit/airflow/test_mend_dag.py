@@ -13,7 +13,7 @@ from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
 from redolake.steps.proof.repair import ReadAgain
 from redolake.steps.ranges.swap import SwappedTable
-from tests.unit.airflow.test_dag_runs import names, run
+from tests.unit.airflow.test_dag_runs import names, noted, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -88,6 +88,7 @@ def test_an_operation_is_done_for_each_table_of_the_form_with_its_reason(run, me
         assert {one.reason for one in mends.runs} == {"a bug"}
     said = ran.get_task_instance("mend").xcom_pull("mend")
     assert all(any(table in line for line in said) for table in TWO)
+    assert noted(ran).splitlines() == list(said), "the run's note answers, that of a dry run too"
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

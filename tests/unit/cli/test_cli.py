@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,10 +21,11 @@ from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
 from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
+from redolake.records.proofs import TableProof
 from redolake.steps.apply.transactions import DropCost, TransactionList
 from redolake.steps.checks.doctor_report import FindingGroup
 from redolake.steps.plan_edit import EditPlan, TableEdit
-from redolake.steps.proof.verify import NotCompared, TableComparison, Verification
+from redolake.steps.proof.verify import NotCompared, Verification
 from redolake.steps.ranges.dry_run import BackfillPlan
 from redolake.steps.ranges.range_ends import RangeEnd
 from redolake.steps.ranges.shadows import BackfillOutcome, PreparedBackfill, RecordedBackfill
@@ -143,15 +146,23 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     assert json.loads(output)["landed_to_scn"] is None
 
 
-def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settings: Path, tmp_path: Path) -> None:
+def add_pipeline(settings: Path, name: str, wrong_setting: str = "") -> Path:
+    """Add a copy of the pipeline shop, and return its folder."""
+    folder = settings.parent / name
     shop = settings.read_text().partition("  shop:\n")[2]
-    settings.write_text(settings.read_text() + f"  crm:\n{shop.replace(str(tmp_path), f'{tmp_path}/crm')}")
+    settings.write_text(f"{settings.read_text()}  {name}:\n{shop.replace(str(settings.parent), str(folder))}{wrong_setting}")
+    return folder
+
+
+NO_DATABASE = "no SQLite file, and longer than its head of a hundred bytes " * 3
+
+
+def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settings: Path, tmp_path: Path) -> None:
+    add_pipeline(settings, "crm")
     code, output = run("status", "--config", str(settings))
     in_json = json.loads(run("status", "--config", str(settings), "--output", "json")[1])
     (tmp_path / "crm" / "landing").mkdir(parents=True)
-    (tmp_path / "crm" / "landing" / "redolake-ledger.db").write_text(
-        "no SQLite file, and longer than its head of a hundred bytes " * 3
-    )
+    (tmp_path / "crm" / "landing" / "redolake-ledger.db").write_text(NO_DATABASE)
     failed, partly = run("status", "--config", str(settings))
 
     assert code == 0
@@ -170,6 +181,38 @@ def test_status_of_several_pipelines_lists_each_whatever_fails_in_another(settin
         True,
         False,
     )
+
+
+@pytest.mark.parametrize("what", ["settings", "ledger", "cell"])
+def test_a_pipeline_that_cannot_be_read_costs_no_other_its_metrics_nor_its_status(settings: Path, what: str) -> None:
+    crm = add_pipeline(settings, "crm", "    windw: {}\n" if what == "settings" else "")
+    (crm / "landing").mkdir(parents=True)
+    ledger = crm / "landing" / "redolake-ledger.db"
+    if what == "ledger":
+        ledger.write_text(NO_DATABASE)
+    elif what == "cell":
+        run("run", "-p", "crm", "-c", str(settings))  # makes the ledger, and finds no Oracle
+        with closing(sqlite3.connect(ledger)) as database, database:
+            database.execute("INSERT INTO redolake_facts VALUES ('crm', 'runway', '', '{\"x\": 1}', '2026-01-01')")
+    result = CliRunner().invoke(app, ["metrics", "-c", str(settings)])
+    status, shown = run("status", "-c", str(settings))
+
+    assert 'redolake_unreadable{pipeline="crm"} 1\nredolake_unreadable{pipeline="shop"} 0\n' in result.stdout
+    assert 'redolake_health{pipeline="shop",state="not started"} 1\n' in result.stdout
+    assert 'pipeline="crm"' not in result.stdout.replace('redolake_unreadable{pipeline="crm"} 1', "")
+    assert "crm: " in result.stderr
+    assert all(line.startswith(("#", "redolake_")) for line in result.stdout.splitlines()), "nothing but metrics"
+    assert result.exit_code == status != 0
+    assert ("shop: not started" in shown, "crm: " in shown) == (True, True)
+
+
+def test_metrics_of_pipelines_that_all_cannot_be_read_are_an_error(settings: Path) -> None:
+    """So that the exporter answers 503, and Prometheus shows it as down."""
+    (settings.parent / "landing").mkdir()
+    (settings.parent / "landing" / "redolake-ledger.db").write_text(NO_DATABASE)
+    result = CliRunner().invoke(app, ["metrics", "-c", str(settings)])
+
+    assert (result.exit_code != 0, result.stdout) == (True, "")
 
 
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +354,7 @@ def test_a_message_that_a_library_cannot_make_stops_no_command(capsys: pytest.Ca
     assert shown.out == ""
 
 
-EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
+EQUAL = TableProof("SHOP.ORDERS", "p", "2026-01-02T03:04:05+00:00", 199, delta_version=7, source_rows=2, delta_rows=2)
 DIFFERING = replace(EQUAL, table="SHOP.STOCK", missing_rows=1)
 UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01466", "where": {}, "cure": "wait"}, False)
 
@@ -329,7 +372,7 @@ UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01
 def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
     settings: Path,
     monkeypatch: pytest.MonkeyPatch,
-    compared: tuple[TableComparison, ...],
+    compared: tuple[TableProof, ...],
     not_compared: tuple[NotCompared, ...],
     code: int,
     verdict: str,
@@ -347,8 +390,8 @@ def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
 def test_verify_shows_values_only_where_asked(
     settings: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], shown: bool, output: str
 ) -> None:
-    differing = replace(DIFFERING, samples=(Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None)))
-    found = Verification(False, (differing,), (), ())
+    samples = {"SHOP.STOCK": (Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None))}
+    found = Verification(False, (DIFFERING,), (), (), samples=samples)
     monkeypatch.setattr("redolake.steps.verify_tables", lambda *_, **__: found)
 
     _, printed = run("verify", *options, "--config", str(settings), "--output", output)
@@ -380,12 +423,13 @@ BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), PL
 GONE = {"code": "RedoLost", "what": "gone", "where": {}, "cure": "wait"}
 LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), GONE, position_at=AT)
 LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
+WINDOW = WindowReport("w", "landed", 100, 199, 2, 7, LIVE.complete_to_at, hash="hash")
 
 
 @pytest.mark.parametrize(
     ("step", "result", "command"),
     [
-        ("verify_tables", Verification(True, (replace(EQUAL, applied_at=AT),), (), ()), ["verify"]),
+        ("verify_tables", Verification(True, (replace(EQUAL, scn_at=AT),), (), ()), ["verify"]),
         ("take_snapshot", LoadedSnapshot(199, (TableSnapshot("SHOP.T", 199, 2, AT),)), ["snapshot"]),
         ("run_backfill", BACKFILL, ["backfill", "--from", "100", "--to", "200", "--execute"]),
         ("list_versions", (VERSION,), ["schema", "log", "SHOP.T"]),
@@ -399,7 +443,11 @@ LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(
             ["status"],
         ),
         ("run_pipeline", RunOutcome(1, 1, "nothing", "no log", (LIVE,)), ["run"]),
-        ("list_windows", [WindowReport("w", 100, 200, 2, 1, 7, "hash", None, ends_at=LIVE.complete_to_at)], ["windows"]),
+        (
+            "list_windows",
+            [WINDOW],
+            ["windows"],
+        ),
     ],
     ids=[
         "verify",

@@ -167,6 +167,18 @@ WRONG = {
         GOOD.replace("columns: {TOTAL: string", "key: [CODE, AT], columns: {AT: truncate, CODE: string"),
         "AT has the rule `truncate`, after which two values may be one, and `key` names it",
     ),
+    "a mask after which two declared keys are one": (
+        GOOD.replace("target: mixed", "target: mixed, key: [CODE], mask: {'C*': last4}"),
+        "CODE is part of the `key`, and two keys become one by `mask: last4`",
+    ),
+    "a mask of the pipeline after which two keys of tables by pattern are one": (
+        GOOD.replace("    tables:", "    mask: {CODE: redact}\n    tables:", 1) + "      - {match: SHOP.T*, key: [CODE]}\n",
+        "CODE is part of the `key`, and two keys become one by `mask: redact`",
+    ),
+    "an expression after which two declared keys may be one": (
+        GOOD + "      - {match: SHOP.T*, key: [CODE], columns: {CODE: {expression: upper(CODE)}}}\n",
+        "CODE is part of the `key`, and two keys may become one by `upper(CODE)`",
+    ),
     "a rule after which two partitions may be one": (
         GOOD.replace("columns: {", "partition_by: [DAY], columns: {day: {type: truncate, comment: d}, "),
         "DAY has the rule `truncate`, after which two values may be one, and `partition_by` names it",
@@ -393,6 +405,9 @@ def test_where_rows_are_kept_is_a_setting_of_spark() -> None:
     assert SparkSettings(conf={"a": "b"}, kept="replicated").settings == {"a": "b", "spark.redolake.kept": "replicated"}
     with pytest.raises(ValidationError, match="`kept` says it"):
         SparkSettings(conf={"spark.redolake.kept": "local"})
+    assert SparkSettings(few_changes="direct").settings == {"spark.redolake.fewChanges": "direct"}
+    with pytest.raises(ValidationError, match="`few_changes` says it"):
+        SparkSettings(conf={"spark.redolake.fewChanges": "direct"})
     with pytest.raises(ValidationError):
         SparkSettings(kept="somewhere")
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 import pytest
 
 from demo.report import Report
-from redolake.steps.proof.verify import TableComparison
+from redolake.records.proofs import TableProof
+from redolake.steps.proof.verify import Verification
 from redolake.steps.shared.status import WindowReport
 
-EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
+EQUAL = TableProof("SHOP.ORDERS", "p", "2026-01-02T03:04:05+00:00", 199, delta_version=7, source_rows=2, delta_rows=2)
 
 
 def report(*tables):
-    return Report(12.34, [WindowReport("w", 100, 200, logs=2, threads=2, rows=7, hash="", account=None)], tables, {})
+    return Report(12.34, [WindowReport("w", "landed", 100, 199, 2, 7, threads=2)], Verification(True, tables, (), ()), {})
 
 
 def test_equal_tables_are_equal():
@@ -32,7 +33,7 @@ def test_an_empty_comparison_is_not_equal():
 
 
 def test_the_report_file_contains_the_lowest_applied_scn(tmp_path):
-    report(EQUAL, replace(EQUAL, table="SHOP.STOCK", applied_scn=180)).write(tmp_path / "report.json")
+    report(EQUAL, replace(EQUAL, table="SHOP.STOCK", scn=180)).write(tmp_path / "report.json")
 
     written = json.loads((tmp_path / "report.json").read_text())
     assert (written["seconds"], written["applied_scn"], written["windows"]) == (12.3, 180, 1)

@@ -94,7 +94,7 @@ KILLED_AT = {
     "record_approval",
     "publish_batch",
     "publish_manifest",
-    "split_by",
+    "without_start",
     "start_pipeline",
     "remove_pruned",
     "write_dictionary",
@@ -120,6 +120,7 @@ METHODS = [
 ]
 ADAPTERS = {*METHODS, "write_parquet"}
 NOT_KILLED_AT = {
+    "keep_without_start": "an empty file before the snapshot's own records, which the next attempt finds",
     "replace_redo": "a person repeats it: test_damaged_files.py kills it after each write",
     "discard_from": "as replace_redo",
     "record_closed": "test_recover_in_delta.py kills closing a gap after each write",

@@ -179,6 +179,11 @@ UNFIT = {
     "/a /b": "blank",
     "/a./b": "dot",
     "memory://a::b/c": None,
+    "s3://AKIA:secret@bucket/a": "a user or a key before @",
+    "s3://AKIA@bucket/a": "a user or a key before @",
+    "gs://u:p@b/x": "a user or a key before @",
+    "hdfs://u:p@nn:8020/x": "a user or a key before @",
+    "abfss://container:key@account.dfs.core.windows.net/p": "a user or a key before @",
     "C:\\lake": "is not absolute",
 }
 
@@ -199,6 +204,7 @@ def test_a_place_that_spark_or_a_url_would_read_as_another_is_refused(place: str
         "s3://bucket",
         "file:///lake",
         "hdfs:///lake",
+        "hdfs://nn:8020/lake",
         "abfss://container@account.dfs.core.windows.net/lake",
         "/a+b=c,d;e@f&g'h",
     ],

@@ -36,6 +36,15 @@ def test_a_name_that_spark_would_not_unpack_is_refused(tmp_path: Path) -> None:
         pack(tmp_path / "redolake.zip")
 
 
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_an_archive_does_not_replace_what_is_there(tmp_path: Path, kind: str) -> None:
+    archive = tmp_path / "backup.tar.gz"
+    archive.write_text("of others") if kind == "file" else archive.symlink_to(tmp_path / "nowhere")
+
+    with pytest.raises(ConfigurationError, match="exists already"):
+        pack(archive)
+
+
 @pytest.mark.parametrize("python", ["/nowhere/python3", "/bin/false"])
 def test_a_python_that_does_not_run_what_is_packed_is_refused_and_nothing_is_written(
     tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch

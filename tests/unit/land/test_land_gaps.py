@@ -182,6 +182,30 @@ def test_a_split_transaction_is_found_in_whichever_window_its_changes_are(landin
     assert split_by(Landing(landing.files.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
 
 
+def test_a_commit_without_a_start_is_known_also_of_a_transaction_without_rows(landing):
+    begin, rows = ChainPosition(11, 100), [on_two(150, 7, "1.1.1"), on_two(151, 6, "2.2.2"), on_two(152, 7, "2.2.2")]
+    rows += [on_two(153, 6, "3.3.3"), on_two(154, 36, "4.4.4"), on_two(155, 6, "5.5.5"), on_two(156, 6, "5.5.6")]
+    rows += [row(157, 1, thread=2, sequence=7, xid="6.6.6")]
+    assert not landing.gaps.keeps_without_start
+    landing.gaps.keep_without_start(begin.name)
+    assert landing.gaps.keeps_without_start
+    land(landing, window(300, 350, [(THREE,)]), 300, rows=(tuple(replaced(rows, by=200)),))
+    land(landing, window(350, 400, [(THREE,)]), 350, rows=((on_two(360, 7, "3.3.3"), on_two(361, 7, "6.6.6")),))
+    land(landing, window(400, 450, [(THREE,)], resetlogs_id=12), 400, rows=((on_two(410, 7, "7.7.7"),),))
+    state = landing.gaps.without_start(begin.name, begin)
+
+    assert {one.xid: one.committed for one in state.transactions if one.committed} == {
+        "1.1.1": ChainPosition(11, 350).name,
+        "6.6.6": ChainPosition(11, 361).name,
+        "7.7.7": ChainPosition(12, 410).name,
+    }
+    assert {one.xid: one.scn for one in state.begun} == {"5.5.6": 356}, "5.5.5 had its undo slot before"
+
+
+def replaced(rows, by):
+    return [{**one, "scn": one["scn"] + by} for one in rows]
+
+
 def test_a_later_gap_has_its_own_split_transactions(landing):
     landing.gaps.declare(gap(300, 310))
     land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"),),))

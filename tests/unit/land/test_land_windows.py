@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from contextlib import contextmanager
 from pathlib import Path
@@ -344,6 +346,18 @@ def test_an_unwritable_landing_is_an_error_with_path_and_cure(tmp_path, in_the_w
         land(Landing(str(tmp_path), "shop"), window())
     assert in_the_way in str(caught.value.where["path"])
     assert "there is a file where a folder is needed" in caught.value.cure
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK])
+def test_a_file_system_without_hard_links_is_said(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(LandingUnwritable) as caught:
+        land(Landing(str(tmp_path), "shop"), window())
+
+    assert "no hard links" in caught.value.cure
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redolake.reconcile.cures import MOST_ROWS, WAYS, ways_of
-from redolake.reconcile.table_state import OpenGap, Proof, TableLine
+from redolake.reconcile.table_state import OpenGap, TableLine
 from redolake.records.proofs import ProvedHistory
 from redolake.records.shown_facts import ProofFact, SnapshotFact
 
@@ -38,8 +38,8 @@ def line(**about: Any) -> TableLine:
     return TableLine(**known | about)
 
 
-def proof(**about: Any) -> Proof:
-    return Proof(NOW - timedelta(hours=1), ProofFact(900, 3, 100, **about))
+def proof(**about: Any) -> ProofFact:
+    return ProofFact(900, 3, 100, at=(NOW - timedelta(hours=1)).isoformat(), **about)
 
 
 UNEQUAL = ProvedHistory(missing_rows=1)

@@ -19,8 +19,8 @@ from redolake.reconcile.ledger import last_batch, reconcile_ledger
 from redolake.reconcile.next_batch import catch_up, next_batch
 from redolake.records.batches.manifest import HistoryFact, TableResult
 from redolake.records.codec import to_body
-from redolake.steps.checks.doctor import run_doctor
 from redolake.steps.shared.status import read_status
+from tests.support.doctor import run_doctor
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, SECOND, PipelineOnDisk
 
 WRONG: dict[str, tuple[Any, ...]] = {

@@ -21,7 +21,7 @@ def test_the_reason_of_a_snapshot_that_mends_a_table_is_stored(
     line, _ = steps.look_up_ways(on_disk.pipeline, "SHOP.ORDERS")
     way = replace(WAYS["snapshot"], why="some 200,000 rows differ")
     monkeypatch.setattr(steps, "look_up_ways", lambda *_: (line, (way,)))
-    monkeypatch.setattr("redolake.steps.run.read_and_load_snapshot", lambda *_: LoadedSnapshot(None, ()))
+    monkeypatch.setattr("redolake.steps.run.take_snapshot", lambda *_, **__: LoadedSnapshot(None, ()))
 
     mend.act(Run(on_disk.pipeline, execute=True, by="dba", reason="it differs"), "SHOP.ORDERS")
 

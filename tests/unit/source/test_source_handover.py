@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from redolake.errors import SnapshotTooEarly, SourceBusy, SourceRefused
+from redolake.records.readers import OpenTransactions
 from redolake.source import handover
 from redolake.source.facts import ActiveTransaction
 from redolake.source.handover import (
@@ -15,18 +16,11 @@ from redolake.source.handover import (
     read_handover,
     read_handover_and_tables,
     require_known_starts,
-    require_primary,
 )
 from redolake.values.scn import Scn
 
 Prepared = namedtuple("Prepared", "local_tran_id con_id")
 LISTED = (ActiveTransaction("5.1.99", Scn(100), 3),)
-
-
-def test_a_standby_is_refused_because_it_does_not_show_the_primarys_transactions():
-    require_primary("PRIMARY")
-    with pytest.raises(SourceRefused, match="does not show the transactions that are open on the primary"):
-        require_primary("PHYSICAL STANDBY")
 
 
 @pytest.mark.parametrize("prepared", [Prepared("6.1.7", 3), Prepared("5.1.99", 4)], ids=["unlisted", "another PDB's"])
@@ -38,6 +32,7 @@ def test_a_prepared_transaction_without_a_known_start_must_end_before_a_snapshot
     assert f"COMMIT FORCE '{prepared.local_tran_id}'" in caught.value.cure
 
 
+Current = namedtuple("Current", "current_scn")
 Side = namedtuple("Side", "inst_id dbid db_unique_name database_role open_mode resetlogs_scn current_scn")
 STANDBY = Side(1, 7, "STBY", "PHYSICAL STANDBY", "READ ONLY WITH APPLY", 1, 150)
 PRIMARY = Side(1, 7, "PROD", "PRIMARY", "READ WRITE", 1, 200)
@@ -89,6 +84,41 @@ def test_the_lowest_scn_of_the_primarys_instances_begins_and_the_highest_is_the_
 def test_a_change_of_roles_while_the_standby_catches_up_gives_no_snapshot(now):
     with pytest.raises(SnapshotTooEarly, match="of another branch"):
         read_handover(pair(STANDBY, now), None)
+
+
+def alone(*standby, scn=180):
+    """Return a standby whose primary may not be asked."""
+    source = Host({"database": [[row] for row in standby], "current_scn": [[Current(scn)]]})
+    source.names_primary = False
+    return source
+
+
+def test_without_a_primary_the_snapshot_is_after_all_that_is_landed_and_its_transactions_are_not_listed():
+    source = alone(STANDBY, STANDBY)
+    assert read_handover(source, None, OpenTransactions(170, 120)) == Handover(Scn(120), (), Scn(180), is_listed=False)
+    assert source.reached == [170]
+    assert read_handover(alone(STANDBY, STANDBY), None) == Handover(Scn(180), (), Scn(180), is_listed=False)
+
+
+@pytest.mark.parametrize("now", [STANDBY._replace(database_role="PRIMARY"), STANDBY._replace(resetlogs_scn=160)])
+def test_a_change_of_roles_meanwhile_gives_no_snapshot_without_a_primary_either(now):
+    with pytest.raises(SnapshotTooEarly, match="of another branch"):
+        read_handover(alone(STANDBY, now), None)
+
+
+@pytest.mark.parametrize(
+    ("here", "says"),
+    [
+        (STANDBY._replace(open_mode="MOUNTED"), "is MOUNTED"),
+        (STANDBY._replace(database_role="SNAPSHOT STANDBY"), "a SNAPSHOT STANDBY"),
+        (STANDBY._replace(database_role="LOGICAL STANDBY"), "a LOGICAL STANDBY"),
+        (STANDBY._replace(database_role="FAR SYNC"), "a FAR SYNC"),
+    ],
+)
+def test_a_database_whose_rows_or_redo_are_not_the_primarys_is_refused_without_a_primary(here, says):
+    with pytest.raises(SourceRefused, match=says) as caught:
+        read_handover(alone(here), None)
+    assert caught.value.cure
 
 
 DDL_AT = datetime(2026, 1, 1, 12, 0, 0)

@@ -18,6 +18,7 @@ from redolake.mine import EdgeCut
 from redolake.records.codec import to_body
 from redolake.records.handover import FirstPosition
 from redolake.records.windows import WindowPlan
+from redolake.source import Handover
 from redolake.steps.capture import read_and_plan as plan_steps
 from redolake.steps.capture import windows as capture_steps
 from redolake.steps.recovery import recover as recover_steps
@@ -94,7 +95,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
         capture_steps.mine_window_slice(pipeline, planned.window, 0)
 
     found = recover_steps.inspect_redo_loss(pipeline)
-    monkeypatch.setattr(recover_steps, "read_handover", lambda *_: None)
+    monkeypatch.setattr(recover_steps, "read_handover", lambda *_: Handover(Scn(150), (), Scn(150)))
     monkeypatch.setattr(recover_steps, "first_position", lambda *_: Position(7, 11, Scn(150)))
     if options:
         with pytest.raises(SnapshotTooEarly, match="from SCN 150 on, and what cannot be read ends at SCN 210"):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from redolake.cli import app
 from redolake.config import Pipeline
 from redolake.errors import ConfigurationError
 from redolake.host.filesystem import open_filesystem
@@ -153,3 +158,54 @@ def test_only_allowed_folders_of_logs_are_listed(pipeline: Pipeline, tmp_path: P
 def test_a_swap_takes_nothing_but_a_whole_copy(pipeline: Pipeline, name: str) -> None:
     with pytest.raises(ConfigurationError, match="--copy"):
         swap_table(pipeline, "SHOP.ORDERS", name)
+
+
+def test_a_read_replaces_nothing_that_is_there(pipeline: Pipeline, tmp_path: Path) -> None:
+    """Of two tables the first would be written before Spark finds that the second one's folder exists."""
+    (tmp_path / "exports" / "b").mkdir()
+    (tmp_path / "exports" / "c").write_text("a file of others")
+    (tmp_path / "exports" / "d").symlink_to(tmp_path / "exports" / "b")
+
+    assert check_paths_to_write(pipeline, "--to", f"{tmp_path}/exports", ["a"]) == [f"{tmp_path}/exports/a"]
+    for path in ("b", "c", "d"):
+        with pytest.raises(ConfigurationError, match="exists already"):
+            check_paths_to_write(pipeline, "--to", f"{tmp_path}/exports/", ["a", path])
+
+
+PLACES = {
+    "backfill --folder": "written: check_folder_to_write",
+    "backfill --target": "no place: what is made",
+    "backfill --logs": "read by the database: check_folder",
+    "close-gap --logs": "read by the database: check_folder",
+    "history rebuild --logs": "read by the database: check_folder",
+    "init --config": "written in the terminal: an existing file only with --force",
+    "init --from-olr": "read in the terminal",
+    "init --lake": "written into the new file: checked as a setting",
+    "init --landing": "written into the new file: checked as a setting",
+    "init --ledger": "no place: the id of a connection",
+    "olr-config --thread": "no place: a number",
+    "olr-config --check": "read in the terminal",
+    "read --to": "written: check_folder_to_write, and nothing there is replaced",
+    "selftest --dba-connection": "no place: the id of a connection",
+    "spark pack ARCHIVE": "written in the terminal: an existing file only with --force",
+    "spark pack --python": "a path on other hosts, which is tried",
+    "setup-sql --key-logging": "no place: a choice",
+    "setup-sql --retention-hours": "no place: a number",
+}
+PLACE = re.compile(r"\b(folders?|files?|paths?|URLs?|archives?|director(y|ies)|spool|logs?)\b|path", re.IGNORECASE)
+
+
+def places(command: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield each option and argument of the commands that names a folder or a file, or whose help speaks of one."""
+    for name, one in getattr(command, "commands", {}).items():
+        yield from places(one, (*names, name))
+    for option in command.params if not getattr(command, "commands", None) else ():
+        is_of_all = option.name in ("pipeline", "config") and names != ("init",)
+        text = f"{option.help} {option.name} {command.callback.__annotations__.get(option.name)}"
+        if not is_of_all and not getattr(option, "is_flag", False) and PLACE.search(text):
+            yield f"{' '.join(names)} {option.opts[0] if option.opts[0].startswith('-') else option.name.upper()}"
+
+
+def test_each_option_that_names_a_place_is_sorted_by_what_keeps_it_in_its_folders() -> None:
+    """A new one is checked as those of its kind are, and gets a line here. Forms have the operations' options alone."""
+    assert sorted(places(get_command(app))) == sorted(PLACES)

@@ -15,6 +15,7 @@ from redolake.context import Run
 from redolake.errors import Finding
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.records.batches.manifest import HistoryFact, TableResult
+from tests.support.doctor import run_doctor
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 APP = "shop/SHOP.ORDERS/11/history/1"
@@ -52,7 +53,7 @@ class WithHistory:
         return max((self.folder / "_delta_log").glob("*.json"))
 
     def findings(self, pipeline: Pipeline | None = None) -> list[Finding]:
-        return [one for one in steps.run_doctor(pipeline or self.pipeline) if "history" in one.what]
+        return [one for one in run_doctor(pipeline or self.pipeline) if "history" in one.what]
 
 
 @pytest.fixture

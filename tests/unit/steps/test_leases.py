@@ -216,8 +216,9 @@ def test_the_wait_for_a_lease_ends_with_its_holder_named(pipeline, monkeypatch):
     monkeypatch.setattr(redolake.context, "LEASE_POLL_SECONDS", 0.01)
     impatient = pipeline.model_copy(update={"lease_wait_minutes": 0.001})
     take_over(pipeline, "another run", after_seconds=0)
-    with Run(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):
+    with Run(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop until 20") as held:
         take_apply_lease(context)
+    assert "killed in a container" in held.value.cure, "nobody can look up whether it lives"
 
 
 def holder(pid, space=None, started=None):
@@ -230,7 +231,7 @@ def holder(pid, space=None, started=None):
 def test_a_lease_is_taken_from_a_process_whose_number_another_program_has_by_now():
     assert not is_gone(holder(os.getpid()))
     assert is_gone(holder(os.getpid(), started="1"))
-    assert is_gone(f"beside {holder(os.getpid(), started='1')}")
+    assert is_gone(f"thread 1 of {holder(os.getpid(), started='1')}")
     assert is_gone(holder(1, started="99999999999")), "another user's process has the number"
 
 

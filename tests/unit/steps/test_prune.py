@@ -235,7 +235,7 @@ def test_the_decision_is_recorded_before_the_chain_is_cut(old: OldPipeline, monk
         with pytest.raises(OSError, match="killed"):
             old.prune()
     with old.opened() as context:
-        (made,) = context.ledger.decisions("pruned")
+        (made,) = context.ledger.decisions("prune")
         assert (made.who, made.body["from_scn"], context.landing.pruned) == ("dba", 700, None)
     assert old.prune().begins_at == 700
 
@@ -244,7 +244,7 @@ def test_a_program_that_names_nobody_is_named_itself(old: OldPipeline) -> None:
     prune_pipeline(old.keeping, execute=True)
 
     with old.opened() as context:
-        (made,) = context.ledger.decisions("pruned")
+        (made,) = context.ledger.decisions("prune")
         assert made.who == read_status(old.keeping).pruned_by == owner()
 
 

@@ -169,7 +169,7 @@ def test_who_decided_on_a_rebuilt_history_is_known_before_it_joins_and_one_that_
 ) -> None:
     def decided() -> list[tuple[str, Any]]:
         with Run(landing.pipeline) as context:
-            return [(made.who, dict(made.body)) for made in context.ledger.decisions("rebuilt history")]
+            return [(made.who, dict(made.body)) for made in context.ledger.decisions("rebuild history")]
 
     def rebuild(**found: Any) -> None:
         with ExitStack() as patched:

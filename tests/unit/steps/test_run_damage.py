@@ -10,7 +10,7 @@ import pytest
 
 from redolake.config import Pipeline
 from redolake.context import Run
-from redolake.context.spark import spark_when_needed
+from redolake.context.spark import Spark
 from redolake.errors import LakeDamaged
 from redolake.values.table import TableId
 
@@ -33,7 +33,7 @@ def nested(pipeline: Pipeline) -> Iterator[None]:
 OPENED: dict[str, Callable[[Pipeline], object]] = {
     "a Run": lambda pipeline: Run(pipeline, spark="a session"),
     "a Run in a Run": nested,
-    "Spark alone": lambda pipeline: spark_when_needed(pipeline, "a session"),
+    "Spark alone": lambda pipeline: Spark(pipeline, "a session"),
 }
 
 

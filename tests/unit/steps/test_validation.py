@@ -39,12 +39,12 @@ def said(findings: list[Finding]) -> list[tuple[str, str]]:
 
 def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_path: Path) -> None:
     mine, theirs = made(tmp_path), made(tmp_path, tables=["SHOP.ORDERS", "SHOP.STOCK"])
-    assert validate(mine) == []
+    assert validate(Run(mine)) == []
     with Run(theirs) as context:
         record_plan(context, "nothing", "no redo thread has a new archived log")
 
-    assert validate(theirs) == []
-    (found,) = validate(mine)
+    assert validate(Run(theirs)) == []
+    (found,) = validate(Run(mine))
 
     assert (found.severity, found.subject) == ("warning", "shop.settings")
     assert "on host" in found.what
@@ -56,15 +56,15 @@ def test_a_lake_or_landing_that_is_not_mounted_is_found(tmp_path: Path) -> None:
     with Run(pipeline) as context:
         context.landing.files.create(layout.HANDOVER, b"{}")
         check_lake(lake_place(context))
-    assert validate(pipeline) == []
+    assert validate(Run(pipeline)) == []
 
     (tmp_path / "lake").rename(tmp_path / "lake elsewhere")
-    assert said(validate(pipeline)) == [("error", "shop.lake")]
+    assert said(validate(Run(pipeline))) == [("error", "shop.lake")]
     shutil.rmtree(tmp_path / "lake")
     (tmp_path / "lake elsewhere").rename(tmp_path / "lake")
 
     (tmp_path / "landing").rename(tmp_path / "landing elsewhere")
-    assert said(validate(pipeline)) == [("error", "shop.landing")]
+    assert said(validate(Run(pipeline))) == [("error", "shop.landing")]
 
 
 def test_a_package_of_the_users_with_our_name_is_named(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_matched_tables_and_the_url_of_the_ledger_are_no_other_settings(tmp_path
 def test_what_is_on_one_machine_is_named_where_airflow_runs_tasks_on_several(tmp_path: Path) -> None:
     pipeline = made(tmp_path)
 
-    assert validate(pipeline, executors=["LocalExecutor"]) == []
-    assert said(validate(pipeline, executors=["LocalExecutor", "airflow.providers.celery.executors.CeleryExecutor"])) == [
+    assert validate(Run(pipeline), executors=["LocalExecutor"]) == []
+    assert said(validate(Run(pipeline), executors=["LocalExecutor", "airflow.providers.celery.executors.CeleryExecutor"])) == [
         ("warning", "shop.landing"),
         ("warning", "shop.lake"),
         ("error", "shop.ledger"),
@@ -128,7 +128,7 @@ def test_a_spark_without_the_jars_of_an_object_store_is_told(
 def test_a_spark_that_does_not_start_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDOLAKE_SPARK_REMOTE", "127.0.0.1")
 
-    found = validate(made(tmp_path, spark={"mode": "connect"}), start_spark=True)
+    found = validate(Run(made(tmp_path, spark={"mode": "connect"})), start_spark=True)
 
     assert said(found) == [("error", "spark.connection: REDOLAKE_SPARK_REMOTE")]
     assert "sc://" in found[0].cure
@@ -136,9 +136,9 @@ def test_a_spark_that_does_not_start_is_a_finding(tmp_path: Path, monkeypatch: p
 
 def test_spark_is_not_started_where_something_is_wrong_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "landing").write_text("a file lies where the folder should be")
-    monkeypatch.setattr(checks, "try_spark", lambda _: pytest.fail("it would wait for Spark first"))
+    monkeypatch.setattr(checks, "try_spark", lambda *_: pytest.fail("it would wait for Spark first"))
 
-    assert ("error", "shop.landing") in said(validate(made(tmp_path), start_spark=True))
+    assert ("error", "shop.landing") in said(validate(Run(made(tmp_path)), start_spark=True))
 
 
 @pytest.mark.parametrize(("url", "extra"), [("s3://lake", "s3"), ("gs://lake", "gcs"), ("abfs://files@lake", "abfs")])
@@ -149,7 +149,7 @@ def test_the_package_that_an_object_store_needs_is_named(
         raise ImportError("its package is not installed")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", lacks)
-    found = [finding for finding in validate(made(tmp_path, lake=url)) if finding.subject == "shop.lake"]
+    found = [finding for finding in validate(Run(made(tmp_path, lake=url))) if finding.subject == "shop.lake"]
 
     assert (found[0].severity, found[0].cure) == ("error", f"pip install 'redolake[{extra}]'")
     assert "its package is not installed" in found[0].what
@@ -163,7 +163,7 @@ def test_everything_that_is_wrong_is_named_at_once(tmp_path: Path, monkeypatch: 
     (tmp_path / "taken").write_text("a file, no folder")
     ledger = {"url": "postgresql://redolake:word@127.0.0.1:1/ledger?connect_timeout=2"}
 
-    found = validate(made(tmp_path, landing=str(tmp_path / "taken"), ledger=ledger), executors=["CeleryExecutor"])
+    found = validate(Run(made(tmp_path, landing=str(tmp_path / "taken"), ledger=ledger)), executors=["CeleryExecutor"])
 
     assert {subject for _, subject in said(found)} == {
         "shop.landing",
@@ -177,10 +177,10 @@ def test_everything_that_is_wrong_is_named_at_once(tmp_path: Path, monkeypatch: 
 
 def test_a_landing_that_every_user_may_write_is_named(tmp_path: Path) -> None:
     pipeline = made(tmp_path)
-    assert validate(pipeline) == []
+    assert validate(Run(pipeline)) == []
     Path(pipeline.landing_folder).chmod(0o777)
 
-    (found,) = validate(pipeline)
+    (found,) = validate(Run(pipeline))
 
     assert (found.severity, found.subject) == ("warning", "shop.landing")
     assert "chmod 2770" in found.cure

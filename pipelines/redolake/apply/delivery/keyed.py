@@ -68,4 +68,5 @@ def to_merge(
     has = NetColumns(part.key, net.objects, net.missing.ids, filled, net.has_whole, keys, kept)
     is_empty = bool(net.taken.count) and not net.expected
     nulled = seen["nulled"] if seen is not None and part.counts_nulls else nulled
-    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty, upserts, nulled)
+    counts = (net.taken, net.filtered_in, is_empty, upserts, nulled)
+    return ToMerge(frame, has, net.missing, net.filtered, net.events, *counts, asks_target=part.asks_target)

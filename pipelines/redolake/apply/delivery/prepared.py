@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from redolake.apply.commit_ranges import CommitRange, Known, known_versions
@@ -72,10 +73,10 @@ class TableRange:
 
     @property
     def asks_target(self) -> bool:
-        """Return whether MERGE may ask the target which rows the table had before the range. A history needs to know it
-        before, and keys in quarantine may have rows of any time."""
+        """Return whether the target says which rows the table had before the range. Of keys in quarantine it may have rows of
+        any time."""
         has_all = self.filter is None and self.there.shadow_from is None and not self.is_mixed
-        return has_all and self.there.history is None and self.there.quarantine is None
+        return has_all and self.there.quarantine is None
 
     @property
     def counts_nulls(self) -> bool:
@@ -127,6 +128,8 @@ class ToMerge:
     is_empty: bool = False  # all changes go to quarantine
     upserts: int | None = None
     nulled: int = 0  # values of the changes that are NULL by rule
+    asks_target: bool = True
+    rows: pa.Table | None = None  # the changes, where this process has them
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 Events (net_change) have every change of a row, with rolled-back parts gone, and with values that the redo lacks filled in from
 earlier changes. Values that are still unknown, and the row before the first change, come from the target's row: the range is
 not merged yet.
+
+A migrated or chained row may show another ROW_ID in its next change (net_change.py). So a ROW_ID that changes a key, or leaves
+it, and has not entered it is of the target's row, or else of the row that has entered the key last.
 """
 
 from __future__ import annotations
@@ -47,8 +50,11 @@ def changed_rows(
     missing: Iterable[int],
     count: int,
     heals: Expression | None = None,
+    *,
+    asks_target: bool = True,
 ) -> DataFrame:
-    """Return a<id> and our columns of a history, one row for each image. `count` is the number of changes.
+    """Return a<id> and our columns of a history, one row for each image. `count` is the number of changes. Without
+    `asks_target`, the target may lack rows that were there before.
 
     `heals` says of an event whether its key was in quarantine, and is right from this range on. The first change of such a key
     has a note: what the target and the history have of it is older than the row before the change, or they have different rows
@@ -61,13 +67,15 @@ def changed_rows(
     }
     joined = happened.join(target_rows(happened, target, columns, key, count), keys, "left")
     joined = joined.withColumns(known) if known else joined
-    follows = F.lag("event").over(of_row)
     # A row that moves to a key is not the one that the target has there.
     arrives = F.col(MOVED) & (F.col("operation_code") == Operation.UPDATE) & (F.col("weight") == 1)
-    is_first = F.col("follows").isNull() & F.col("there").isNotNull() & (F.col("operation_code") != Operation.INSERT) & ~arrives
+    joined = with_one_row_id(joined.withColumn("arrives", arrives), keys, asks_target)
+    is_there = F.col("there").isNotNull() & (F.col("operation_code") != Operation.INSERT) & ~F.col("arrives")
+    is_first = F.col("follows").isNull() & is_there
+    follows = F.lag("event").over(of_row)
     placed = joined.withColumns(
         {"follows": follows, **{was(i): F.lag(frames.after(i)).over(of_row) for i in columns}}
-    ).withColumns({"is_first": is_first, "arrives": arrives})
+    ).withColumn("is_first", is_first)
     before = {i: F.when(F.col("follows") == ENTERED, F.col(was(i))).otherwise(F.col(frames.in_target(i))) for i in columns}
     had = F.coalesce(F.col("follows") == ENTERED, F.lit(False)) | F.col("is_first")
     note = {}
@@ -110,6 +118,34 @@ def inserted_rows(inserts: DataFrame, columns: Iterable[int]) -> DataFrame:
         F.lit(1).cast("bigint").alias("_seq"),
         *said_of_change(),
         *(frames.after(i) for i in columns),
+    )
+
+
+def with_one_row_id(placed: DataFrame, keys: Sequence[str], asks_target: bool) -> DataFrame:
+    """Return the events, each with the ROW_ID under which its row entered the key, or was first changed there. Of two rows at a
+    key, one of which gives way to the other, the older one leaves."""
+    of_row = Window.partitionBy(*keys, "row_id").orderBy(*ORDER)
+    of_key = Window.partitionBy(*keys).orderBy(*ORDER)
+    so_far = of_key.rowsBetween(Window.unboundedPreceding, -1)
+    was_there = F.col("number").eqNullSafe(1) & (F.col("operation_code") != Operation.INSERT) & ~F.col("arrives")
+    rows_there = F.col("there").isNotNull().cast("int") + F.coalesce(F.sum("came").over(so_far), F.lit(0))
+    is_targets = F.col("there").isNotNull() & ~F.coalesce(F.max("was_there").over(so_far), F.lit(False))
+    continues = F.col("was_there") & ~is_targets & (F.lag("event").over(of_key) == ENTERED)
+    if not asks_target:  # then one row gives way to the other, as where keys are shifted
+        leaves = (F.col("operation_code") == Operation.UPDATE) & (F.col("event") == LEFT)
+        continues = continues & ~(leaves & F.lag("arrives").over(of_key) & (F.col("rows_there") < 2))
+    entered = F.when((F.col("event") == ENTERED) & ~F.col("continues"), F.col("row_id"))
+    beside = F.when((F.col("event") == ENTERED) & (F.col("came") == 1), F.col("entered"))
+    row = F.when(F.col("rows_there") > 1, F.last(beside, ignorenulls=True).over(so_far)).otherwise(F.col("entered"))
+    return (
+        placed.withColumn("number", F.row_number().over(of_row))
+        .withColumns({"was_there": was_there, "rows_there": rows_there})
+        .withColumn("continues", F.coalesce(continues, F.lit(False)))
+        .withColumn("continues", F.first("continues").over(of_row))
+        .withColumn("entered", F.last(entered, ignorenulls=True).over(so_far))
+        .withColumn("row", row)
+        .withColumn("row_id", F.when(F.col("continues"), F.first("row").over(of_row)).otherwise(F.col("row_id")))
+        .drop("number", "was_there", "rows_there", "continues", "entered", "row")
     )
 
 

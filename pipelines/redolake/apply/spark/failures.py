@@ -85,7 +85,7 @@ def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
     what = worker_words(surprise, thrown) or next((one.message for one in thrown if _is_of_workers(one)), None)
     if what is not None and not any(words in what for words in NO_ROOM):
         cure = (
-            "give Spark's hosts the same Redolake, under the same version of Python, by `redolake spark pack` or an "
+            "give Spark's hosts the same Redolake, under the same version of Python, by `redolake spark pack --force` or an "
             "installation, and run again: no table is held"
         )
         raise ConfigurationError([Finding("Python of Spark's workers", what[:300], cure)]) from surprise

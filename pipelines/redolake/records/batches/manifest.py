@@ -109,8 +109,9 @@ class BatchResult:
     applied_at: str | None = None  # in UTC; None where an older Redolake wrote it
     # The highest SCN of the changes with no known transaction or end, by OWNER.NAME: an open one may have made them.
     without_transaction: Mapping[str, int] = field(default_factory=dict)
+    events_error: str = ""  # why the lake's log could not be written
 
-    FORMAT: ClassVar[int] = 10
+    FORMAT: ClassVar[int] = 11
 
     @property
     def carried(self) -> tuple[str, ...]:

@@ -223,7 +223,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 15
+    FORMAT: ClassVar[int] = 16
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -241,6 +241,7 @@ class BatchSpec:
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
     changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied
+    events: tuple[Mapping[str, Any], ...] = ()  # for the lake's log, by the columns of values/events.py
 
     @classmethod
     def of_older(cls, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, read_result, read_spec, step
+from redolake.context import Run, read_result, read_spec, reader, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -29,7 +28,9 @@ from redolake.reconcile.newest_batches import is_in_chain
 from redolake.reconcile.next_batch import catch_up, next_batch
 from redolake.records.approvals import Approval
 from redolake.records.batches.manifest import BatchResult, TableResult
+from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import decode
+from redolake.steps.shared.events import due_events, record_failure
 from redolake.steps.shared.leases import renew_lease, take_apply_lease
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
@@ -84,7 +85,7 @@ def prepare_batch(context: Run) -> PreparedBatch:
     if spec is None:
         context.ledger.release_lease(lease)
         return PreparedBatch(None, "every landed window is applied")
-    spec = replace(spec, lease=lease.token)
+    spec = replace(spec, lease=lease.token, events=due_events(context))
     name = layout.name_of(spec.manifest)
     context.landing.continued.note_prepared(BEFORE_ALL if last is None else last.end_position, name)
     location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
@@ -106,6 +107,8 @@ def record_batch(context: Run, batch: str) -> RecordedBatch:
         lease = renew_lease(context, spec)
         with context.ledger.at_once():
             record_results(context, [(result, name)], find_superseded(context))
+        if isinstance(spec, BatchSpec) and spec.events:
+            record_failure(context, result.events_error)
         context.ledger.release_lease(lease)
     record_drops(context)
     check_goes_on(context, result, name)
@@ -186,23 +189,23 @@ class HeldTable:
     address: str | None = None
 
 
-def look_up_held(pipeline: Pipeline, tables: Sequence[str], choice: str | None = None) -> tuple[HeldTable, ...]:
+@reader
+def look_up_held(context: Run, tables: Sequence[str], choice: str | None = None) -> tuple[HeldTable, ...]:
     """Return what holds the tables. Raises Terminal for a table that is not held, or not by a statement that `choice`
     answers."""
-    with open_to_read(pipeline) as context:
-        if choice:
-            found = {name: holding_statement(context, named_table(context, name), choice) for name in tables}
-            return tuple(
-                HeldTable(name, f"would {choice} the statement of SCN {one.scn}: {one.what}", one.address)
-                for name, one in found.items()
-            )
-        held = []
-        for table in named_tables(context, tables):
-            check_contents(context, table)
-            entry = held_entry(context, table)
-            why = (entry.error or {}).get("what", "")
-            held.append(HeldTable(str(table), f"would continue from SCN {entry.complete_to_scn}; it is held: {why}"))
-        return tuple(held)
+    if choice:
+        found = {name: holding_statement(context, named_table(context, name), choice) for name in tables}
+        return tuple(
+            HeldTable(name, f"would {choice} the statement of SCN {one.scn}: {one.what}", one.address)
+            for name, one in found.items()
+        )
+    held = []
+    for table in named_tables(context, tables):
+        check_contents(context, table)
+        entry = held_entry(context, table)
+        why = (entry.error or {}).get("what", "")
+        held.append(HeldTable(str(table), f"would continue from SCN {entry.complete_to_scn}; it is held: {why}"))
+    return tuple(held)
 
 
 def held_entry(context: Run, table: TableId) -> TableEntry:

@@ -10,8 +10,7 @@ from itertools import islice
 
 from redolake.apply.lake_tables import read_log
 from redolake.apply.owner import damage_of
-from redolake.config import Pipeline
-from redolake.context import Run, now, open_to_read, step
+from redolake.context import Run, now, reader, step
 from redolake.errors import OF_BATCH, InvariantBroken, Terminal, plain_lines, report_with
 from redolake.host import crash
 from redolake.land import layout
@@ -54,16 +53,16 @@ class DropCost(OpenTransaction):
         return plain_lines(lines)
 
 
-def list_transactions(pipeline: Pipeline) -> TransactionList:
+@reader
+def list_transactions(context: Run) -> TransactionList:
     """Return the transactions open at the end of the last batch, and the dropped ones."""
-    with open_to_read(pipeline) as context:
-        landed_position(context)  # raises for a landing that is not there
-        last = last_batch(context)
-        dropped = read_drops(context)
-        dropped_keys = {drop.key for drop in dropped}
-        still_open = [] if last is None else [t for t in last.open_transactions if key_of(t) not in dropped_keys]
-        read_to = None if last is None else last.read_to
-        return TransactionList(read_to, tuple(open_report(t, read_to) for t in still_open), dropped)
+    landed_position(context)  # raises for a landing that is not there
+    last = last_batch(context)
+    dropped = read_drops(context)
+    dropped_keys = {drop.key for drop in dropped}
+    still_open = [] if last is None else [t for t in last.open_transactions if key_of(t) not in dropped_keys]
+    read_to = None if last is None else last.read_to
+    return TransactionList(read_to, tuple(open_report(t, read_to) for t in still_open), dropped)
 
 
 def open_report(found: OpenTransaction, read_to: str | None) -> OpenTransactionReport:
@@ -76,12 +75,12 @@ def age(first_at: str | None, read_to: str | None) -> int | None:
     return max(0, int((datetime.fromisoformat(read_to) - datetime.fromisoformat(first_at)).total_seconds()))
 
 
-def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None) -> DropCost:
+@reader
+def look_up_transaction(context: Run, xid: str, con_id: int | None = None) -> DropCost:
     """Return the one open transaction of that xid with its carried rows. Raises Terminal for one that is not open, is already
     dropped, or is open in several containers."""
-    with open_to_read(pipeline) as context:
-        found, carried = read_carried_transaction(context, xid, con_id)
-        return DropCost(**asdict(found), tables=rows_by_table(context, carried))
+    found, carried = read_carried_transaction(context, xid, con_id)
+    return DropCost(**asdict(found), tables=rows_by_table(context, carried))
 
 
 @step

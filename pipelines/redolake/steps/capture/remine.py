@@ -164,7 +164,7 @@ def discard_windows(context: Run, window: str, *, shown: Sequence[str] | None = 
         with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
             context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
             context.ledger.forget_windows(names)
-            context.ledger.record_decision("discarded windows", {"from_scn": first.start, "reason": reason}, by)
+            context.ledger.record_decision("discard windows", {"from_scn": first.start, "reason": reason}, by)
         context.landing.windows.discard_from(first.start_position)
         reconcile_ledger(context)
         return names

@@ -22,6 +22,7 @@ from redolake.records.readers import OpenTransactions, unproved_scn
 from redolake.records.windows import SliceRecord, WindowPlan
 from redolake.source import Source, read_redo_facts, read_tables
 from redolake.source.olr import Address, First, Selection
+from redolake.source.standby import read_lags
 from redolake.steps.capture.received_rows import Received
 from redolake.steps.capture.stream_start import Start, first_of
 from redolake.steps.capture.windows import LEASE_SECONDS, PlanOutcome, plan_slices
@@ -111,7 +112,8 @@ class AskedDatabase:
             record_pdb_change(self.context, error, self.position, self.facts)
             raise
         self.clock_ahead = host_clock_ahead(self.oracle)
-        record_redo(self.context, self.position, self.facts, self.clock_ahead, is_all=False)
+        lags = read_lags(self.oracle, self.facts)
+        record_redo(self.context, self.position, self.facts, self.clock_ahead, lags, is_all=False)
 
     def streams(self, start: Start) -> tuple[Stream, ...]:
         return needed_streams(self.context.pipeline, self.position, self.facts, start.states)

@@ -46,6 +46,7 @@ from redolake.source import (
     read_redo_facts,
     read_tables,
 )
+from redolake.source.standby import read_lags
 from redolake.steps.capture.read_and_plan import PAUSE_SECONDS, read_and_plan
 from redolake.steps.capture.reread import reread
 from redolake.steps.capture.whole_tables import read_whole_tables
@@ -145,7 +146,7 @@ def plan_next(context: Run) -> PlanOutcome:
         except PdbChanged as error:
             record_pdb_change(context, error, position, facts)
             raise
-        record_redo(context, position, facts, ahead, is_all=False)
+        record_redo(context, position, facts, ahead, read_lags(oracle, facts), is_all=False)
         if isinstance(found, Lost):
             missing = missing_logs(position, facts)
             record_redo_loss(context, found.error, "plan", position, missing)

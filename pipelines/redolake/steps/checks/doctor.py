@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from redolake.config import Pipeline
 from redolake.config.mapping import by_column
-from redolake.context import Report, open_pipeline_source, open_to_read, silent
+from redolake.context import Run, open_to_read
 from redolake.decode.choice import why_plain
 from redolake.decode.datatypes import why_refused
 from redolake.decode.datatypes.character import CODECS
@@ -18,9 +17,10 @@ from redolake.reconcile.chosen_columns import chosen_columns, rules_of
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import landed_position
 from redolake.reconcile.table_versions import dropped_tables
+from redolake.records.codec import from_body
+from redolake.records.shown_facts import FailureFact
 from redolake.source import (
     ConfiguredTable,
-    ConnectParams,
     ProbeResult,
     Source,
     number_findings,
@@ -66,52 +66,32 @@ FORMS_CURE = (
 )
 
 
-def run_doctor(
-    pipeline: Pipeline,
-    source: ConnectParams | None = None,
-    report: Report = silent,
-    *,
-    ask_spark: bool = False,
-    spark: Any = None,
-    file: Path | None = None,
-) -> list[Finding]:
-    """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too. With
+def examine(run: Run, *, ask_spark: bool = False, file: Path | None = None) -> DoctorReport:
+    """Return the findings of the places to write and of the source, errors first, and a summary of each schema whose tables
+    could be read. A refused connection is a finding too, and so is a ledger that cannot be opened: the Run is closed. With
     `ask_spark`, Spark resolves the expressions of mappings. Lines are those of `file`."""
-    return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark, file=file).findings)
-
-
-def examine(
-    pipeline: Pipeline,
-    source: ConnectParams | None = None,
-    report: Report = silent,
-    *,
-    ask_spark: bool = False,
-    spark: Any = None,
-    file: Path | None = None,
-) -> DoctorReport:
-    """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
-    checked, findings, tables = checked_tables(pipeline, source, report, file)
+    checked, findings, tables = checked_tables(run, file)
     if ask_spark:
-        findings = sorted([*findings, *expression_findings(checked, tables, spark, file)], key=gravity)
+        findings = sorted([*findings, *expression_findings(run, checked, tables, file)], key=gravity)
     return doctor_report(checked, findings)
 
 
-def checked_tables(
-    pipeline: Pipeline, source: ConnectParams | None, report: Report, file: Path | None = None
-) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
+def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
+    pipeline = run.configured
     unread = pipeline.model_copy(update={"tables": []})
-    findings = [*place_findings(pipeline), *neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline)]
+    of_lake = (*neighbour_keys(pipeline), *old_timestamps(pipeline), *damaged_histories(pipeline), *unwritten_log(pipeline))
+    findings = [*place_findings(pipeline), *of_lake]
     if pipeline.source.connection is None:
         return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
     try:
-        with open_pipeline_source(pipeline, source) as oracle:
+        with run.connect() as oracle:
             if pipeline.patterns:
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
             gone = known_drops(pipeline)
             there = [table.id for table in pipeline.tables if table.id not in gone]
-            probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
+            probed = probe(oracle, pipeline.source.container, there, run.report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: rules_as_named(pipeline, probed, table.id) for table in pipeline.tables}
             of_patterns += findings_of_folders(pipeline, findings)
@@ -156,6 +136,13 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
     """Return a finding where names shall come from the redo, and no archived log of the incarnation has a whole dictionary."""
     if redo is None:
         return []
+    if redo.is_standby and pipeline.source.is_stream and pipeline.source.primary is None:
+        what = (
+            "is a physical standby, and no primary is named: what is sent is received, and no table can be read, for "
+            "OpenLogReplicator sends no transaction that began before it"
+        )
+        cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
+        return [Finding("open transactions", what, cure, "warning")]
     if redo.is_standby and pipeline.source.dictionary == "redo":
         what = "a standby is open read only, and LogMiner refuses a dictionary in the redo there (ORA-01300)"
         return [Finding("`dictionary: redo`", what, "set `dictionary: online` under `source`, or connect to the primary")]
@@ -198,6 +185,15 @@ def rowid_notes(pipeline: Pipeline) -> list[Finding]:
         for one in pipeline.tables
         if one.key == "rowid"
     ]
+
+
+def unwritten_log(pipeline: Pipeline) -> list[Finding]:
+    """Return why the lake's own log could not be written last, as a warning: no table waits for it."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        if (body := context.ledger.fact("events")) is not None:
+            fact = from_body(FailureFact, body, "the last failure of the lake's log")
+            return [Finding(f"{pipeline.name}.lake", f"{fact.what}, since {fact.since}", fact.cure, "warning")]
+    return []
 
 
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:

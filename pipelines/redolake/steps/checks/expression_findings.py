@@ -16,7 +16,6 @@ from redolake.config.expressions import uses, with_ids
 from redolake.config.lines import EXPRESSION, line_below, line_of_setting, settings_of
 from redolake.config.tables import Match, Table
 from redolake.context import Run, open_to_read
-from redolake.context.spark import opened_spark
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import Finding, RedolakeError
 from redolake.land.dictionary import Readings
@@ -29,17 +28,15 @@ from redolake.values.table import TableId, TableVersion
 NO_TABLE = TableId("", "")
 
 
-def expression_findings(
-    pipeline: Pipeline, tables: Iterable[DictionaryTable], spark: Any = None, file: Path | None = None
-) -> list[Finding]:
+def expression_findings(run: Run, pipeline: Pipeline, tables: Iterable[DictionaryTable], file: Path | None) -> list[Finding]:
     """Return an error for each expression that Spark refuses, with its line in the file; it is not started where no table has
     one."""
     mapped = mapped_tables(pipeline, tables)
     if not mapped:
         return []
     try:
-        with opened_spark(pipeline, spark) as session:
-            return typed_findings(pipeline, mapped, session, file)
+        with run.spark as spark:
+            return typed_findings(pipeline, mapped, spark.session(), file)
     except RedolakeError as error:
         return [Finding(f"{pipeline.name}.spark", f"Spark cannot be asked: {error.what}", error.cure)]
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import redolake
 from redolake.apply.lake_tables import check_not_nested
 from redolake.config import Pipeline
-from redolake.context import ledger_url, open_to_read
-from redolake.context.spark import opened_spark, remote_of
+from redolake.context import Run, ledger_url, open_to_read
+from redolake.context.spark import remote_of
 from redolake.errors import ConfigurationError, Finding, FolderTaken, LedgerDamaged, RedolakeError, SparkLost
 from redolake.host import crash
 from redolake.host.arrow_check import arrow_findings
@@ -49,22 +49,17 @@ LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 
 
 def validate(
-    pipeline: Pipeline,
-    *,
-    executors: Sequence[str] = (),
-    start_spark: bool = False,
-    ask_olr: bool = False,
-    spark: Any = None,
-    file: Path | None = None,
+    run: Run, *, executors: Sequence[str] = (), start_spark: bool = False, ask_olr: bool = False, file: Path | None = None
 ) -> list[Finding]:
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
     too, and resolves the expressions of mappings, whose lines are those of `file`; with `ask_olr`, each OpenLogReplicator is
     asked, and what a running one sends is checked."""
+    pipeline = run.configured
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
     findings += [*spark_findings(pipeline), *crowded_findings(pipeline), *known_code_findings(pipeline)]
     findings += known_mapping_findings(pipeline, file)
     if start_spark and not any(finding.severity == "error" for finding in findings):
-        findings += try_spark(pipeline, spark, file)
+        findings += try_spark(run, file)
     return [*findings, *(replicator_findings(pipeline, known_tables(pipeline)) if ask_olr else ())]
 
 
@@ -285,11 +280,13 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
     return findings
 
 
-def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -> list[Finding]:
+def try_spark(run: Run, file: Path | None) -> list[Finding]:
     """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round, and that
     it takes the expressions of mappings."""
+    pipeline = run.configured
     try:
-        with opened_spark(pipeline, given) as spark:
+        with run.spark as opened:
+            spark = opened.session()
             checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
             checked.append(worker_findings(pipeline, spark))
             checked.append(known_expression_findings(pipeline, spark, file))
@@ -313,7 +310,7 @@ def worker_findings(pipeline: Pipeline, spark: Any) -> list[Finding]:
     except Exception as surprise:  # of Java, of gRPC or of pyspark
         check_session(spark, surprise)
         raise
-    cure = "give Spark's hosts what is here, by `redolake spark pack` or an installation: docs/how-to/configure-spark.md"
+    cure = "give Spark's hosts these, by `redolake spark pack --force` or an installation: docs/how-to/configure-spark.md"
     here = {"redolake": redolake.__version__, "python": platform.python_version().rpartition(".")[0]}
     findings = []
     for row in answers:

@@ -15,8 +15,7 @@ from functools import partial, reduce
 from typing import Any, TypeVar
 
 from redolake.apply.verify.comparison import Difference, Part
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, step
+from redolake.context import Run, reader, step
 from redolake.errors import RedolakeError, Terminal, Transient, in_shell, one_line, plain_lines
 from redolake.host import crash
 from redolake.ledger import TableEntry
@@ -29,7 +28,7 @@ from redolake.steps.proof.compare_table import Compared
 from redolake.steps.proof.found_rows import read_found
 from redolake.steps.proof.listed_keys import take_off_list
 from redolake.steps.proof.table_to_compare import TableToCompare, describe, naming_plan_of, task_of
-from redolake.steps.proof.verify import check_readable, entry_with_contents, record_found, table_comparison
+from redolake.steps.proof.verify import check_readable, entry_with_contents, record_proof, table_proof
 from redolake.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows, remove_rows
 from redolake.steps.shared.leases import LeaseRenewer, apply_lease_renewed
 from redolake.steps.shared.named_tables import named_table
@@ -151,12 +150,12 @@ class Chosen:
     covers: int | None = None
 
 
-def look_up_rows(pipeline: Pipeline, table_name: str, keys: Keys | None = None) -> ReadAgain:
+@reader
+def look_up_rows(context: Run, table_name: str, keys: Keys | None = None) -> ReadAgain:
     """Return what a repair would read again. Raises Terminal as `repair_table` does."""
-    with open_to_read(pipeline) as context:
-        entry = entry_with_contents(context, named_table(context, table_name))
-        found = Chosen((), BY_HAND) if keys else found_by_proofs(context, entry)
-        return ReadAgain(str(entry.table), entry.complete_to_scn, len(keys or found.rows), found.cause)
+    entry = entry_with_contents(context, named_table(context, table_name))
+    found = Chosen((), BY_HAND) if keys else found_by_proofs(context, entry)
+    return ReadAgain(str(entry.table), entry.complete_to_scn, len(keys or found.rows), found.cause)
 
 
 @step
@@ -306,9 +305,9 @@ class Work:
             right = take_off_list(one, self.plan, set(hashes), version, by=asked.by, why=asked.reason)
         released = again.equal and self.release(chosen)
         one.cost.lake_reads = 1
-        compared = table_comparison(Compared(replace(again, delta_version=version), "keys", one.cost, share=0.0), None, None)
+        compared = Compared(replace(again, delta_version=version), "keys", one.cost, share=0.0)
         rows = None if again.equal else FoundRows(str(table), "", one.version.key, again.found)
-        record_found(context, compared, rows, one.entry.resetlogs_id)
+        record_proof(context, table_proof(compared, one.entry.resetlogs_id), rows)
         return replace(
             asked,
             table=str(table),
@@ -363,7 +362,7 @@ def open_proofs(context: Run, entry: TableEntry) -> list[TableProof]:
         if proof is None or proof.error is not None:
             continue
         found.append(proof)
-        if proof.share == 1 or (proof.method == "keys" and proof.is_equal):
+        if proof.share == 1 or (proof.method == "keys" and proof.has_equal_rows):
             break
     return found
 
@@ -377,7 +376,7 @@ def rows_of_proofs(entry: TableEntry, proofs: Sequence[TableProof], rows_of: Cal
     loaded = int(entry.snapshot_scn or 0)
     if any(proof.resetlogs_id != entry.resetlogs_id or (proof.scn or 0) < loaded for proof in proofs):
         raise Terminal("the table was loaded again since it was compared", cure=again, table=table)
-    differing = [proof for proof in proofs if not proof.is_equal]
+    differing = [proof for proof in proofs if not proof.has_equal_rows]
     if not differing:
         raise Terminal("the last comparison found no row that differs", cure=again, table=table)
     if not all(proof.names_all for proof in differing):

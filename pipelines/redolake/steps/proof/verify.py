@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from redolake.apply.verify.comparison import Difference
-from redolake.config import Pipeline
-from redolake.context import Run, now, open_to_read, step
+from redolake.context import Run, now, reader, step
 from redolake.errors import (
     OF_THE_LAKE,
     ConfigurationError,
@@ -22,7 +21,6 @@ from redolake.errors import (
     SparkLost,
     Terminal,
     Transient,
-    one_line,
     plain_lines,
 )
 from redolake.host import crash
@@ -36,7 +34,7 @@ from redolake.reconcile.settling import check_settled
 from redolake.reconcile.table_state import proofs_of
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.codec import to_body
-from redolake.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
+from redolake.records.proofs import FoundRows, TableProof
 from redolake.records.shown_facts import ProofFact
 from redolake.source import read_redo_facts
 from redolake.steps.proof.compare_table import Compared, Method, compare_in_lake, compare_its_history
@@ -47,7 +45,6 @@ from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.same_container import read_same_container
 from redolake.steps.shared.scn_times import contents_time
 from redolake.steps.shared.status import DeclaredGapReport, open_gaps
-from redolake.values.null_rule import nulled_text
 from redolake.values.redo import RedoFacts
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
@@ -56,77 +53,6 @@ from redolake.window import incarnation_at
 from redolake.window.recovery_options import newest
 
 PROOFS_SHOWN = 20  # of each table
-
-
-@dataclass(frozen=True, slots=True)
-class TableComparison:
-    """The source AS OF `applied_scn` against version `delta_version` of the Delta table.
-
-    `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences. By `buckets`, only
-    those whose hashes differ were read; of a sample, a `share` of all buckets was hashed. `source_bytes_read` were fetched from
-    Oracle, `lake_bytes_read` is the size of the files that Spark has read. Where undo did not last for one SCN, ranges of the
-    key were compared at `scns`, each with the Delta version of its SCN; `delta_version` is that of the first.
-    """
-
-    table: str
-    applied_scn: int
-    delta_version: int
-    source_rows: int
-    delta_rows: int
-    missing_rows: int
-    extra_rows: int
-    differing_cells: int
-    samples: tuple[Difference, ...] = ()
-    applied_at: str | None = None  # when the source wrote that SCN, in UTC
-    method: ProofMethod = "rows"
-    buckets: int = 0
-    differing_buckets: int = 0
-    share: float = 1.0
-    # Results with different costs are equal.
-    seconds: float | None = field(default=None, compare=False)
-    source_rows_read: int = field(default=0, compare=False)
-    source_bytes_read: int = field(default=0, compare=False)
-    lake_bytes_read: int | None = field(default=None, compare=False)
-    names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
-    history: ProvedHistory | None = None
-    quarantined_keys: int = 0  # known to be wrong: their rows were not compared
-    scns: tuple[int, ...] = ()
-    nulled: Mapping[str, int] = field(default_factory=dict)  # values of the source that are NULL by rule, by column
-
-    @property
-    def equal(self) -> bool:
-        same = self.history is None or self.history.is_equal
-        return same and not (self.missing_rows or self.extra_rows or self.differing_cells)
-
-    def __str__(self) -> str:
-        where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
-        if self.scns:
-            listed = ", ".join(map(str, self.scns))
-            where = (
-                f"AS OF SCNs {listed}{beside(self.applied_at)}, each range of the key at one of them, from Delta version "
-                f"{self.delta_version} on"
-            )
-        if self.method == "buckets":
-            of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
-            where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
-        where += history_text(self.history)
-        apart = f"; {self.quarantined_keys} keys in quarantine were not compared" if self.quarantined_keys else ""
-        apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
-        if self.equal:
-            verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
-            return one_line(f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}")
-        counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
-        return one_line(f"{self.table}: DIFFERS, {counts}, {where}{apart}")
-
-
-def history_text(found: ProvedHistory | None) -> str:
-    if found is None:
-        return ""
-    if found.waits is not None:
-        return f"; its history begins again with the next batch: {found.waits}"
-    if found.is_equal:
-        return "; its history says the same"
-    return f"; its HISTORY DIFFERS from the table: {found.missing_rows} rows missing, {found.extra_rows} extra"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +75,16 @@ class NotCompared:
 @dataclass(frozen=True, slots=True)
 class Verification:
     """`equal` says that all tables were compared and are equal. `declared_gaps` and `dropped` are those that some of the tables
-    still lack. `left` are tables that are due and were not begun, because the time was up."""
+    still lack. `left` are tables that are due and were not begun, because the time was up. `samples` are the
+    first differences of each table."""
 
     equal: bool
-    tables: tuple[TableComparison, ...]
+    tables: tuple[TableProof, ...]
     declared_gaps: tuple[DeclaredGapReport, ...]
     dropped: tuple[DropReport, ...]
     not_compared: tuple[NotCompared, ...] = ()
     left: tuple[str, ...] = ()
+    samples: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
 
 
 @step
@@ -167,7 +95,8 @@ def verify_tables(
     does not stop the others, also where Spark ends with it: another session is opened then. `sample` is the share of each
     table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
     as long as `verify.budget` says."""
-    found: list[TableComparison | NotCompared] = []
+    found: list[TableProof | NotCompared] = []
+    samples = dict[str, tuple[Difference, ...]]()
     reconcile_ledger(run)  # the comparison is AS OF the SCN it knows
     gone = dropped_tables(run)
     there = [table.id for table in run.pipeline.tables if table.id not in gone]
@@ -184,16 +113,17 @@ def verify_tables(
                 left = ids[number:]
                 run.report(f"the time is up: {len(left)} tables are due and left for the next time")
                 break
-            found.append(compare_or_explain(run, table, place, method, sample))
+            found.append(compare_or_explain(run, table, place, method, sample, samples))
             run.report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
     names = {str(table) for table in ids}
     return Verification(
-        equal=all(isinstance(one, TableComparison) and one.equal for one in found),
-        tables=tuple(one for one in found if isinstance(one, TableComparison)),
+        equal=all(isinstance(one, TableProof) and one.equal for one in found),
+        tables=tuple(one for one in found if isinstance(one, TableProof)),
         declared_gaps=tuple(gap for gap in open_gaps(run, run.ledger.reading()) if names & set(gap.tables)),
         dropped=tuple(drop for drop in read_open_drops(run) if names & set(drop.lacking)),
         not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
         left=tuple(map(str, left)),
+        samples=samples,
     )
 
 
@@ -205,7 +135,7 @@ def last_proofs(reading: LedgerReading) -> dict[TableId, datetime]:
     """Return when each table was last compared as a whole, whatever the result was."""
     found = {}
     for table in reading.facts.get("proofs", {}):
-        whole = (p.at for p in proofs_of(reading, table) if p.result.error is None and p.result.share == 1)
+        whole = (p.when for p in proofs_of(reading, table) if p.error is None and p.share == 1)
         if (at := next(whole, None)) is not None:
             found[TableId.parse(table)] = at
     return found
@@ -224,13 +154,16 @@ def choose_due(
 
 
 def compare_or_explain(
-    context: Run, table: TableId, place: int, method: Method, sample: float | None
-) -> TableComparison | NotCompared:
-    """Compare the table and record the result."""
-    found: TableComparison | NotCompared
-    rows, resetlogs_id = None, None
+    context: Run,
+    table: TableId,
+    place: int,
+    method: Method,
+    sample: float | None,
+    samples: dict[str, tuple[Difference, ...]],
+) -> TableProof | NotCompared:
+    """Compare the table and record the result, and its first differences in `samples`."""
     try:
-        found, rows, resetlogs_id = compare_table(context, table, place, method, sample)
+        proof, rows, samples[str(table)] = compare_table(context, table, place, method, sample)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
     except (SparkLost, SparkExhausted) as error:
@@ -238,7 +171,11 @@ def compare_or_explain(
         found = NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
     except RedolakeError as error:
         found = NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
-    record_found(context, found, rows, resetlogs_id)
+    else:
+        record_proof(context, proof, rows)
+        return proof
+    at, why = now(), f"{found.error['code']}: {found.error['what']}"
+    record_proof(context, TableProof(found.table, proof_name(at), at.isoformat(timespec="seconds"), error=why), None)
     return found
 
 
@@ -254,9 +191,9 @@ def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeErro
 @crash.writer
 def compare_table(
     context: Run, table: TableId, place: int, method: Method, sample: float | None
-) -> tuple[TableComparison, FoundRows | None, int | None]:
+) -> tuple[TableProof, FoundRows | None, tuple[Difference, ...]]:
     """Compare the table AS OF the SCN that the ledger knows now with the Delta version of that SCN. Return the rows that differ
-    too, and the incarnation.
+    too, and the first differences.
 
     The rows that were read from the source are removed again."""
     entry, started = entry_with_contents(context, table), time.monotonic()
@@ -278,17 +215,21 @@ def compare_table(
         raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
     if compared.comparison.complete_to != entry.complete_to_scn:
         at = contents_time(context, replace(entry, complete_to_scn=Scn(compared.comparison.complete_to)))
-    found = table_comparison(compared, at, time.monotonic() - started)
-    rows = FoundRows(str(table), "", one.version.key, compared.comparison.found) if not found.equal else None
-    return replace(found, names_all=compared.comparison.names_all, history=history), rows, entry.resetlogs_id
+    comparison = compared.comparison
+    seconds = round(time.monotonic() - started, 3)
+    found = replace(
+        table_proof(compared, entry.resetlogs_id), scn_at=at, seconds=seconds, names_all=comparison.names_all, history=history
+    )
+    rows = FoundRows(str(table), "", one.version.key, comparison.found) if not found.equal else None
+    return found, rows, comparison.samples
 
 
-def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
+@reader
+def list_proofs(context: Run, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
     """Return the newest results of comparisons of each table, the newest first."""
-    with open_to_read(pipeline) as context:
-        ids = named_tables(context, tables, past=True)
-        found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
-        return sorted(found, key=lambda proof: proof.at, reverse=True)
+    ids = named_tables(context, tables, past=True)
+    found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
+    return sorted(found, key=lambda proof: proof.at, reverse=True)
 
 
 def entry_with_contents(context: Run, table: TableId) -> TableEntry:
@@ -320,26 +261,26 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
         )
 
 
-def table_comparison(compared: Compared, at: str | None, seconds: float | None) -> TableComparison:
-    found, cost = compared.comparison, compared.cost
-    return TableComparison(
+def table_proof(compared: Compared, resetlogs_id: int | None) -> TableProof:
+    found, cost, at = compared.comparison, compared.cost, now()
+    return TableProof(
         table=str(found.table),
-        applied_scn=found.complete_to,
+        name=proof_name(at),
+        at=at.isoformat(timespec="seconds"),
+        scn=found.complete_to,
+        resetlogs_id=resetlogs_id,
         delta_version=found.delta_version,
         source_rows=found.source_rows,
         delta_rows=found.delta_rows,
         missing_rows=found.missing_rows,
         extra_rows=found.extra_rows,
         differing_cells=found.differing_cells,
-        samples=found.samples,
         quarantined_keys=found.quarantined,
         nulled=found.nulled,
-        applied_at=at,
         method=compared.method,
         buckets=compared.buckets,
         differing_buckets=compared.differing_buckets,
         share=compared.share,
-        seconds=None if seconds is None else round(seconds, 3),
         source_rows_read=cost.source_rows,
         source_bytes_read=cost.source_bytes,
         lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,
@@ -347,54 +288,15 @@ def table_comparison(compared: Compared, at: str | None, seconds: float | None) 
     )
 
 
-def record_found(context: Run, found: TableComparison | NotCompared, rows: FoundRows | None, resetlogs_id: int | None) -> None:
-    """Record a result as history in the landing, and for the page in the ledger."""
-    table, at = TableId.parse(found.table), now()
-    proof = proof_of(found, proof_name(at), at.isoformat(timespec="seconds"), resetlogs_id, rows)
-    record_proof(context, table, proof, rows)
-
-
 def proof_name(at: datetime) -> str:
     return layout.proof_name(at, uuid.uuid4().hex[:8])
 
 
-def record_proof(context: Run, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:
-    context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=proof.name))
+def record_proof(context: Run, proof: TableProof, rows: FoundRows | None) -> None:
+    """Record a result as history in the landing, and for the page in the ledger."""
+    table, named = TableId.parse(proof.table), None if rows is None else replace(rows, proof=proof.name)
+    context.landing.proofs.write_proof(table, proof if named is None else replace(proof, found=len(named.rows)), named)
     context.ledger.record_proof(table, to_body(fact_of(proof)))
-
-
-def proof_of(
-    found: TableComparison | NotCompared, name: str, at: str, resetlogs_id: int | None, rows: FoundRows | None
-) -> TableProof:
-    if isinstance(found, NotCompared):
-        return TableProof(found.table, name, at, error=f"{found.error['code']}: {found.error['what']}")
-    return TableProof(
-        table=found.table,
-        name=name,
-        at=at,
-        scn=found.applied_scn,
-        resetlogs_id=resetlogs_id,
-        delta_version=found.delta_version,
-        method=found.method,
-        share=found.share,
-        buckets=found.buckets,
-        differing_buckets=found.differing_buckets,
-        source_rows=found.source_rows,
-        delta_rows=found.delta_rows,
-        missing_rows=found.missing_rows,
-        extra_rows=found.extra_rows,
-        differing_cells=found.differing_cells,
-        seconds=found.seconds,
-        source_rows_read=found.source_rows_read,
-        source_bytes_read=found.source_bytes_read,
-        lake_bytes_read=found.lake_bytes_read,
-        found=0 if rows is None else len(rows.rows),
-        names_all=found.names_all,
-        quarantined_keys=found.quarantined_keys,
-        scns=found.scns,
-        nulled=found.nulled,
-        history=found.history,
-    )
 
 
 def fact_of(proof: TableProof) -> ProofFact:

@@ -15,9 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from redolake.apply.table_log import VersionToRead
-from redolake.config import Pipeline
-from redolake.context import Report, Run, now, silent
-from redolake.context.spark import opened_spark
+from redolake.context import Run, now, step
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host import crash
 from redolake.land import layout
@@ -127,30 +125,30 @@ class ReadPlan:
         return next(one for one in self.versions if one.table == table)
 
 
-def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = None) -> ReadPlan:
+@step
+def plan_read(context: Run, moment: str, tables: Sequence[str] | None = None) -> ReadPlan:
     """Return what is to be read for a moment (values/moment.py). Raises NotReadableAsOf with the first table that was not, or
     is not, known at its SCN."""
-    with Run(pipeline) as context:
-        chosen = named_tables(context, tables)
-        reconcile_ledger(context)
-        manifests = context.landing.windows.after()
-        entries = with_contents(context, chosen)
-        at = position_of(context, moment, manifests, entries)
-        bases = bases_at(context, entries, at)
-        lagging = {table: base for table, base in bases.items() if not base.has(at)}
-        name, there = new_read(context, "read")
-        return ReadPlan(
-            scn=at.scn,
-            at=time_written(context, at.scn),
-            versions=tuple(
-                there.version(context, table, base) if table in lagging else live_version(context, table, base)
-                for table, base in bases.items()
-            ),
-            spec=replay(context, lagging, at, manifests, there) if lagging else None,
-            name=name,
-            lake=lake_place(context),
-            lacked=gaps_lacked_at(context, bases, at),
-        )
+    chosen = named_tables(context, tables)
+    reconcile_ledger(context)
+    manifests = context.landing.windows.after()
+    entries = with_contents(context, chosen)
+    at = position_of(context, moment, manifests, entries)
+    bases = bases_at(context, entries, at)
+    lagging = {table: base for table, base in bases.items() if not base.has(at)}
+    name, there = new_read(context, "read")
+    return ReadPlan(
+        scn=at.scn,
+        at=time_written(context, at.scn),
+        versions=tuple(
+            there.version(context, table, base) if table in lagging else live_version(context, table, base)
+            for table, base in bases.items()
+        ),
+        spec=replay(context, lagging, at, manifests, there) if lagging else None,
+        name=name,
+        lake=lake_place(context),
+        lacked=gaps_lacked_at(context, bases, at),
+    )
 
 
 def gap_text(gap: DeclaredGap) -> str:
@@ -316,66 +314,56 @@ def check_stops(task: TableTask, last: WindowManifest, complete_to: int, at: Cha
 
 
 @contextmanager
-def opened_as_of(
-    pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent
-) -> Iterator[tuple[Mapping[TableId, Any], Mapping[TableId, tuple[str, ...]]]]:
+def opened_as_of(context: Run, plan: ReadPlan) -> Iterator[tuple[Mapping[TableId, Any], Mapping[TableId, tuple[str, ...]]]]:
     """Yield the tables of a plan as data frames, which can be read until the end of the block, and the keys that are wrong."""
     from redolake.job.as_of import read_versions
 
-    remove_left(pipeline, plan.lake)
+    remove_left(context, plan.lake)
     between = sum(one.copy is not None for one in plan.versions)
     replayed = f", {between} of them between two versions" if between else ""
-    report(f"reading {len(plan.versions)} table(s) AS OF SCN {plan.scn}{replayed}")
+    context.report(f"reading {len(plan.versions)} table(s) AS OF SCN {plan.scn}{replayed}")
     try:
-        yield read_versions(spark, plan.versions, plan.spec, plan.scn, report)
+        yield read_versions(context.spark.session(), plan.versions, plan.spec, plan.scn, context.report)
     finally:
         if plan.spec is not None:
-            remove_read(pipeline, plan.lake, plan.name)
+            remove_read(context, plan.lake, plan.name)
 
 
 @crash.writer
-def remove_read(pipeline: Pipeline, lake: LakePlace, name: str) -> None:
+def remove_read(context: Run, lake: LakePlace, name: str) -> None:
     """Remove what a read has written: the copies in the lake, and what its batch left in the landing."""
     from redolake.job.as_of import remove_copies
 
     remove_copies(lake, layout.lake_copies(name))
-    with Run(pipeline) as context:
-        context.landing.files.remove(layout.as_of_folder(name))
+    context.landing.files.remove(layout.as_of_folder(name))
 
 
-def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
+def remove_left(context: Run, lake: LakePlace) -> None:
     """Remove what reads have left that were killed more than LEFT_DAYS ago."""
     from redolake.job.as_of import copies_in
 
-    with Run(pipeline) as context:
-        in_landing = context.landing.files.names(layout.AS_OF)  # the batches of whole copies are there alone
+    in_landing = context.landing.files.names(layout.AS_OF)  # the batches of whole copies are there alone
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):
-            remove_read(pipeline, lake, name)
+            remove_read(context, lake, name)
 
 
+@step
 def read_as_of(
-    pipeline: Pipeline,
-    moment: str,
-    tables: Sequence[str] | None = None,
-    *,
-    to: str | None = None,
-    sql: str | None = None,
-    spark: Any = None,
-    report: Report = silent,
+    context: Run, moment: str, tables: Sequence[str] | None = None, *, to: str | None = None, sql: str | None = None
 ) -> ReadAsOf:
     """Write the tables AS OF a moment as Parquet to the folder `to`, or answer a query over them, or count their rows."""
     if to is not None:
-        check_folder_to_write(pipeline, "--to", to)
-    plan = plan_read(pipeline, moment, tables)
-    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as (frames, wrong):
+        check_folder_to_write(context.configured, "--to", to)
+    plan = plan_read(context, moment, tables)
+    with opened_as_of(context, plan) as (frames, wrong):
         known = with_wrong_keys(plan.tables, wrong)
         found = ReadAsOf(plan.scn, plan.at, known)
         if to is not None:
-            return replace(found, tables=write_all(pipeline, frames, to, known, report), files=to)
+            return replace(found, tables=write_all(context, frames, to, known), files=to)
         if sql is not None:
-            return answer(found, session, frames, sql)
+            return answer(found, context.spark.session(), frames, sql)
         rows = {str(table): frame.count() for table, frame in frames.items()}
         return replace(found, tables=tuple(replace(one, rows=rows[one.table]) for one in known))
 
@@ -384,19 +372,16 @@ def with_wrong_keys(tables: Sequence[T], wrong: Mapping[TableId, tuple[str, ...]
     return tuple(replace(one, wrong_keys=wrong.get(TableId.parse(one.table), ())) for one in tables)
 
 
-def write_all(
-    pipeline: Pipeline, frames: Mapping[TableId, Any], to: str, tables: Sequence[TableAsOf], report: Report
-) -> tuple[TableAsOf, ...]:
+def write_all(context: Run, frames: Mapping[TableId, Any], to: str, tables: Sequence[TableAsOf]) -> tuple[TableAsOf, ...]:
     """Write each table into a folder of its own. Return the tables with their rows."""
     from redolake.job.as_of import write_as_parquet
 
-    with Run(pipeline) as context:
-        named = [context.pipeline.table(table).path for table in frames]
-        paths = dict(zip(frames, check_paths_to_write(context.pipeline, "--to", to, named), strict=True))
+    named = [context.pipeline.table(table).path for table in frames]
+    paths = dict(zip(frames, check_paths_to_write(context.pipeline, "--to", to, named), strict=True))
     rows = {}
     for table, frame in frames.items():
         rows[str(table)] = write_as_parquet(frame, paths[table])
-        report(f"{table}: {rows[str(table)]} rows written to {paths[table]}")
+        context.report(f"{table}: {rows[str(table)]} rows written to {paths[table]}")
     return tuple(replace(one, rows=rows[one.table]) for one in tables)
 
 

@@ -96,6 +96,7 @@ def close_gap(run: Run, gap: int | None = None, tables: Sequence[str] | None = N
     if run.execute:
         run.decision(CLOSING)
     reconcile_ledger(run)
+    named_tables(run, tables)
     found = find_gap(run, gap)
     ids = tuple(table for table in map(TableId.parse, found.tables) if table in run.pipeline.by_id)
     side = run.landing.side_landing(found.name)

@@ -87,7 +87,7 @@ def prune_histories(
                 one = ShorterHistory(str(table), cut.scn, cut.older, cut.rows, run.execute, limit.isoformat())
                 if writer is not None:
                     what = {"table": str(table), "from_scn": cut.scn, **says}
-                    run.ledger.record_decision("pruned history", what, says["by"])
+                    run.ledger.record_decision("prune history", what, says["by"])
                     shorten_history(session, path, target, limit, run.name, table, writer.check, says=says)
             found.append(one)
             run.report(str(one))

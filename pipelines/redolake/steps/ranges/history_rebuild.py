@@ -180,7 +180,7 @@ def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLo
         )
     log = read_log(target, damage_of(app))
     load = "" if log is None else log.load(app)
-    remove_left(run.pipeline, place)
+    remove_left(run, place)
     try:
         work.begin()
         if logs is not None:
@@ -194,10 +194,10 @@ def run_rebuild(work: Rebuild, name: str, found: HistoryRebuild, logs: PlannedLo
             work.bring_to(int(now_there.position.scn))
             assert work.last is not None
             what = {"table": str(table), "from_scn": found.from_scn, "to_scn": work.at, "reason": run.reason}
-            run.ledger.record_decision("rebuilt history", what, run.decided_by)
+            run.ledger.record_decision("rebuild history", what, run.decided_by)
             epochs, changes = join_history(run.spark.session(), work.last, target, path, load, run.report, writer.check)
     finally:
-        remove_read(run.pipeline, place, name)
+        remove_read(run, place, name)
     return replace(found, to_scn=work.at, began_at=began, done=True, epochs=epochs, changes=changes)
 
 

@@ -33,7 +33,7 @@ from redolake.steps.shared.same_container import pdb_change, record_pdb_change, 
 from redolake.steps.shared.scn_times import end_time
 from redolake.steps.shared.shown_facts import record_choices
 from redolake.steps.shared.status import DeclaredGapReport, gap_report
-from redolake.steps.snapshots.begin import first_position
+from redolake.steps.snapshots.begin import check_shown, first_position
 from redolake.values.redo import ContainerIdentity, Position, RedoFacts
 from redolake.values.scn import BEFORE_ALL, Scn
 from redolake.values.utc import beside
@@ -83,8 +83,10 @@ class RecoveryReport:
 
 
 @step
-def inspect_redo_loss(context: Run) -> RecoveryReport:
-    """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
+def inspect_redo_loss(context: Run, tables: Sequence[str] = ()) -> RecoveryReport:
+    """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss. A name in `tables`
+    that means none is refused."""
+    named_tables(context, tables)
     with open_inspection(context) as (_, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
@@ -121,9 +123,9 @@ def declare_gap(
     everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
     check_gap_reason(context, kind)
+    named_tables(context, tables)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
     with apply_lease(context), open_inspection(context) as (oracle, found):
-        named_tables(context, tables)
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
@@ -266,7 +268,10 @@ def end_of_gap(context: Run, oracle: Source, found: Inspection, kind: GapKind, s
         )
     if kind == "snapshot":
         handover = read_handover(oracle, context.pipeline.source.container)
+        check_shown(context, handover)
         end = first_position(context.pipeline, found.facts, handover)
+        if not handover.is_listed and found.gap_end is not None and found.gap_end.scn <= handover.snapshot_scn:
+            end = max(end, found.gap_end, key=lambda position: position.chain_position)
         opened = None if found.error is None else found.error["where"].get("opened_scn")
         if isinstance(opened, int) and end.scn < opened <= handover.start_scn:
             end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older

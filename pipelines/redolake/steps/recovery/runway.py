@@ -15,7 +15,7 @@ from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
 from redolake.source import Source, read_redo_facts
 from redolake.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
-from redolake.source.standby import lag_findings
+from redolake.source.standby import lag_findings, read_lags
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.shown_facts import record_redo
 from redolake.values.redo import LogFile, Position, RedoDictionary
@@ -90,6 +90,7 @@ def measure_runway(context: Run) -> RunwayReport:
             needed, facts = position, read_redo_facts(oracle)
         dictionary, refused = needed_dictionary(pipeline, oracle, position)
         refused += tuple(lag_findings(oracle)) if facts.is_standby else ()
+        lags = read_lags(oracle, facts)
     runway, needed_by = measure(needed, facts, retention.now), of_position(position)
     if dictionary is not None:
         begin = replace(needed, scn=dictionary.begin_scn)
@@ -98,7 +99,7 @@ def measure_runway(context: Run) -> RunwayReport:
     ahead = timedelta(seconds=round((retention.now - measured_at).total_seconds()))
     context.ledger.record_fact("runway", to_body(runway_fact(report)))
     if position is not None:
-        record_redo(context, position, facts, ahead, is_all=True)
+        record_redo(context, position, facts, ahead, lags, is_all=True)
     return report
 
 

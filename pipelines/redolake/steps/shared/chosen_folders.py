@@ -38,10 +38,14 @@ def check_folder_to_write(pipeline: Pipeline, option: str, folder: str) -> None:
 
 
 def check_paths_to_write(pipeline: Pipeline, option: str, folder: str, paths: Iterable[str]) -> list[str]:
-    """Return the folder of each path in a folder. Raises ConfigurationError for one to which no files may be written."""
+    """Return the folder of each path in a folder. Raises ConfigurationError for one to which no files may be written, or where
+    something is already."""
     places = [f"{folder.rstrip('/')}/{path}" for path in paths]
     for place in places:
         check_folder_to_write(pipeline, option, place)
+        filesystem, root = open_filesystem(place)
+        if filesystem.exists(root):
+            refuse_folder(option, place, "exists already, and nothing there is replaced")
     return places
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from redolake.config import Pipeline
-from redolake.context import Run
+from redolake.context import Run, step
 
 
-def record_rejection(pipeline: Pipeline, choice: str, *, reason: str, by: str) -> None:
+@step
+def record_rejection(run: Run, choice: str) -> None:
     """Record that a person has rejected a choice; nothing else is done."""
-    with Run(pipeline) as context:
-        context.ledger.record_decision("rejected", {"choice": choice, "reason": reason}, by)
+    run.ledger.record_decision("rejected", {"choice": choice, "reason": run.reason}, run.by)

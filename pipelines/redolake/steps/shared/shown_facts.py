@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -52,14 +52,16 @@ def host_clock_ahead(oracle: Source) -> timedelta:
     return timedelta(seconds=round((host - now().replace(tzinfo=None)).total_seconds()))
 
 
-def record_redo(context: Run, position: Position, facts: RedoFacts, ahead: timedelta, *, is_all: bool) -> None:
-    """Record the contact with the source and what its views show. A plan reads only the newer logs (`is_all` false); those
-    that were read before it stay listed."""
+def record_redo(
+    context: Run, position: Position, facts: RedoFacts, ahead: timedelta, lags: Mapping[str, float], *, is_all: bool
+) -> None:
+    """Record the contact with the source, how far a standby is behind, and what its views show. A plan reads only the newer
+    logs (`is_all` false); those that were read before it stay listed."""
     found = redo_of_threads(position, facts, ahead)
     before = None if is_all else context.ledger.fact("redo")
     if before is not None:
         found = with_older_logs(found, from_body(RedoFact, before, "the redo in the ledger"))
-    contact = to_body(SourceFact(ahead.total_seconds()))
+    contact = to_body(SourceFact(ahead.total_seconds(), lags))
     context.ledger.record_facts({("source", ""): contact, ("redo", ""): to_body(found)}, forget=["source failure"])
 
 
@@ -110,7 +112,7 @@ def expected_rows(context: Run, table: TableId) -> int | None:
     """Return how many rows the table had at its last comparison, or else at its last snapshot; one that was cut off expected
     as many."""
     fact = context.ledger.fact("proofs", str(table))
-    compared = (proof.result.rows for proof in (() if fact is None else proofs_in(fact, str(table))))
+    compared = (proof.rows for proof in (() if fact is None else proofs_in(fact, str(table))))
     snapshot = last_snapshot(context, table)
     read = None if snapshot is None else snapshot.expected if snapshot.state == "reading" else snapshot.rows
     return next((rows for rows in compared if rows is not None), read)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read, step
+from redolake.context import Run, reader, step
 from redolake.ledger import Loss, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import landed_position, proven_position, reconcile_once
+from redolake.reconcile.omitted_tables import begins_at, without_start
+from redolake.reconcile.table_state import one
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap, GapKind
-from redolake.records.shown_facts import StreamFact, StreamsFact
+from redolake.records.shown_facts import SourceFact, StreamFact, StreamsFact
 from redolake.records.split import SplitTransaction
-from redolake.records.windows import RereadRows, single_quote_rows
+from redolake.records.windows import RereadRows, WindowManifest, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
 from redolake.steps.shared.scn_times import end_time, iso
+from redolake.values.amounts import duration
 from redolake.values.table import TableId
 from redolake.values.utc import beside
 
@@ -29,18 +32,23 @@ LATEST_WINDOWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class WindowStatus:
-    """`logs` and `rows` are None until the window has landed. `single_quote_rows` are rows in which LogMiner left the quotes
-    inside a value single. `reread` are the tables whose large objects were read again too late, or could not be."""
+class WindowReport:
+    """`state` is None where the landing alone says what has landed. `logs` and `rows` are None until the window has landed.
+    `single_quote_rows` are rows in which LogMiner left the quotes inside a value single. `reread` are the tables whose large
+    objects were read again too late, or could not be. `account` is its row accounting by the batch that applied it."""
 
     name: str
-    state: WindowState
+    state: WindowState | None
+    from_scn: int
+    last_scn: int
     logs: int | None
     rows: int | None
+    ends_at: datetime | None = None  # when the source wrote its last SCN
+    account: Mapping[str, int] | None = None
+    threads: int = 0
+    hash: str = ""
     single_quote_rows: int = 0
     reread: tuple[RereadRows, ...] = ()
-    ends_at: datetime | None = None  # when the source wrote its end SCN
-    last_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,7 @@ class Status:
 
     pipeline: str
     landed_to_scn: int | None
-    windows: tuple[WindowStatus, ...]
+    windows: tuple[WindowReport, ...]
     tables: tuple[TableStatus, ...]
     lost: LossStatus | None
     declared_gaps: tuple[DeclaredGapReport, ...]
@@ -146,22 +154,9 @@ class Status:
     streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
     unproved_since_scn: int | None = None  # since when they were received without asking the database
     next_start_scn: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WindowReport:
-    """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
-
-    name: str
-    from_scn: int
-    to_scn: int
-    logs: int
-    threads: int
-    rows: int
-    hash: str
-    account: Mapping[str, int] | None
-    single_quote_rows: int = 0
-    ends_at: datetime | None = None
+    without_start: tuple[SplitTransaction, ...] | None = None  # None where each snapshot knew what was open
+    lags: Mapping[str, float] = field(default_factory=dict)  # seconds that a standby was behind at the last contact
+    read_from_scn: int | None = None  # where the redo begins of which these have no START
 
 
 @step
@@ -171,16 +166,12 @@ def read_complete_to(context: Run) -> dict[str, int]:
     return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
 
 
-def read_status(pipeline: Pipeline) -> Status:
-    with open_to_read(pipeline) as context:
-        return status_of(context)
-
-
-def status_of(context: Run) -> Status:
+@reader
+def read_status(context: Run) -> Status:
     reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
     position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
     landed = next((row for row in reading.windows if row.state in ("landed", "applied")), None)
-    last = None if pruned is None else pruned.steps[-1]
+    last, contact = None if pruned is None else pruned.steps[-1], one(reading, "source")
     return Status(
         pipeline=context.name,
         landed_to_scn=None if landed is None else landed.end_scn - 1,
@@ -188,7 +179,7 @@ def status_of(context: Run) -> Status:
         pruned_to_scn=None if last is None else last.scn,
         pruned_at=None if last is None else last.at,
         pruned_by=None if last is None else last.by,
-        windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
+        windows=tuple(window_report(context, row) for row in reversed(reading.windows)),
         tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
         lost=loss_status(reading.loss),
         declared_gaps=open_gaps(context, reading),
@@ -200,7 +191,21 @@ def status_of(context: Run) -> Status:
         streams=() if streams is None else streams.streams,
         unproved_since_scn=None if streams is None else streams.unproved_since,
         next_start_scn=None if position is None else int(position.scn),
+        lags={} if contact is None else from_body(SourceFact, contact.body, "the last contact in the ledger").lags,
+        **unknown_beginnings(context, reading.tables),
     )
+
+
+def unknown_beginnings(context: Run, tables: Sequence[TableEntry]) -> dict[str, Any]:
+    """Return the transactions without a START, and from where on redo was read, if a table's snapshot did not know what was
+    open."""
+    position = proven_position(context)
+    begin = None if position is None else begins_at(context, position.chain_position)
+    state = None if position is None else without_start(context, position.chain_position)
+    snapshots = context.landing.snapshots
+    if begin is None or state is None or all(snapshots.is_listed(one.table, one.snapshot_scn or 0) for one in tables):
+        return {}
+    return {"without_start": state.transactions, "read_from_scn": begin[1].scn}
 
 
 def read_streams(context: Run) -> StreamsFact | None:
@@ -219,11 +224,22 @@ def gone_tables(context: Run) -> tuple[GoneTable, ...]:
     return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 
 
-def window_status(context: Run, row: WindowRow) -> WindowStatus:
-    manifest = context.landing.windows.manifest(row.name)
-    quotes = 0 if manifest is None else single_quote_rows(manifest)
-    reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
-    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at, row.end_scn - 1)
+def window_report(context: Run, row: WindowRow) -> WindowReport:
+    found = of_manifest(context.landing.windows.manifest(row.name))
+    scns = (row.start_scn, row.end_scn - 1)
+    return WindowReport(row.name, row.state, *scns, row.log_count, row.row_count, row.ends_at, row.account, **found)
+
+
+def of_manifest(manifest: WindowManifest | None) -> dict[str, Any]:
+    """Return what the landing alone knows of a window."""
+    if manifest is None:
+        return {}
+    return {
+        "threads": len({log.thread for log in manifest.logs}),
+        "hash": manifest.row_hash,
+        "single_quote_rows": single_quote_rows(manifest),
+        "reread": tuple(one for one in manifest.reread if one.late or one.error),
+    }
 
 
 def table_status(context: Run, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
@@ -254,28 +270,27 @@ def loss_status(loss: Loss | None) -> LossStatus | None:
     return LossStatus(**loss.error, step=loss.step, since=loss.since.isoformat(timespec="seconds"), missing=len(loss.missing))
 
 
-def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
+@reader
+def list_windows(context: Run, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
-    with open_to_read(pipeline) as context:
-        landed_position(context)  # raises for a landing that is not there
-        landed = context.landing.windows.last(limit)
-        accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
-        times = context.ledger.end_times(manifest.end_position for manifest in landed)
-        return [
-            WindowReport(
-                name=manifest.name,
-                from_scn=manifest.start,
-                to_scn=manifest.end,
-                logs=len(manifest.logs),
-                threads=len({log.thread for log in manifest.logs}),
-                rows=manifest.change_rows,
-                hash=manifest.row_hash,
-                account=accounts.get(manifest.name),
-                single_quote_rows=single_quote_rows(manifest),
-                ends_at=times.get(manifest.end_position),
-            )
-            for manifest in landed
-        ]
+    landed_position(context)  # raises for a landing that is not there
+    landed = context.landing.windows.last(limit)
+    accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
+    times = context.ledger.end_times(manifest.end_position for manifest in landed)
+    return [
+        WindowReport(
+            one.name,
+            None,
+            one.start,
+            one.end - 1,
+            len(one.logs),
+            one.change_rows,
+            times.get(one.end_position),
+            accounts.get(one.name),
+            **of_manifest(one),
+        )
+        for one in landed
+    ]
 
 
 def open_gaps(context: Run, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:
@@ -341,6 +356,24 @@ def transactions_line(title: str, transactions: Sequence[GapTransaction | SplitT
         named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
         more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
         yield f"  {title}: {named}{more}"
+
+
+def standby_lines(status: Status) -> Iterator[str]:
+    """Yield how far a standby was behind, and what is known of transactions that may be older than all redo that was read."""
+    if status.lags:
+        behind = ", ".join(f"{name} {duration(seconds)}" for name, seconds in sorted(status.lags.items()))
+        yield f"The standby at the last contact: {behind}"
+    if status.without_start is None:
+        return
+    ended = [at for one in status.without_start if (at := one.committed_at) is not None]
+    still = [one.xid for one in status.without_start if one.committed is None]
+    last = f", the last at SCN {max(ended).scn}" if ended else ""
+    yield (
+        f"No primary was asked which transactions were open when tables were read. Of those that began before SCN "
+        f"{status.read_from_scn}, where the redo begins, {len(ended)} have committed{last}"
+        + (f", and {', '.join(still[:5])}{' and others' if len(still) > 5 else ''} may be open" if still else "")
+    )
+    yield "  whether others are open cannot be said: one that commits holds the tables that were read before"
 
 
 def dropped_lines(dropped: Sequence[DropReport]) -> Iterator[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from redolake.config import Pipeline
-from redolake.context import open_to_read
+from redolake.context import Run, reader
 from redolake.reconcile.table_versions import all_known_versions
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.mapping import Computed
@@ -33,12 +32,12 @@ class TableOrigin:
     filter: tuple[str, ...] = ()
 
 
-def read_column_lineage(pipeline: Pipeline, tables: Collection[str]) -> tuple[TableOrigin, ...]:
+@reader
+def read_column_lineage(context: Run, tables: Collection[str]) -> tuple[TableOrigin, ...]:
     """Return the origin of the columns of these tables, as they are now."""
-    with open_to_read(pipeline) as context:
-        known = all_known_versions(context)
-        found = ((table.id, known[table.id][-1]) for table in context.pipeline.tables if table.id in known)
-        return tuple(origin_of(version, pipeline.target_options(table)) for table, version in found if str(table) in tables)
+    known = all_known_versions(context)
+    found = ((table.id, known[table.id][-1]) for table in context.pipeline.tables if table.id in known)
+    return tuple(origin_of(version, context.pipeline.target_options(table)) for table, version in found if str(table) in tables)
 
 
 def origin_of(version: TableVersion, options: TargetOptions) -> TableOrigin:

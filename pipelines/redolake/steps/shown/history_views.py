@@ -12,7 +12,7 @@ from redolake.apply.lake_tables import read_log
 from redolake.apply.spark.lake_damage import log_damage
 from redolake.apply.table_log import COLUMN_ID, KEY_PLACE, TableLog
 from redolake.config import Pipeline
-from redolake.context import open_to_read
+from redolake.context import Run, reader
 from redolake.errors import ConfigurationError, Finding
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import Member, Union, make_union
@@ -62,7 +62,8 @@ class HistoryOf:
         return tuple(map(LakeColumn, self.columns, self.types))
 
 
-def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
+@reader
+def write_history_views(context: Run, engine: Engine, tables: Sequence[str] | None = None) -> Views:
     """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
     ConfigurationError for a named table that has no history, or one that has not begun, for views of one name, and for an
     engine without SQL."""
@@ -70,11 +71,10 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
         raise ConfigurationError(
             [Finding(f"views for {NAMES[engine]}", "versions of rows are SQL", "name Spark, DuckDB or Trino")]
         )
-    with open_to_read(pipeline) as context:
-        captured = [table.id for table in context.pipeline.tables]
-        chosen = named_tables(context, tables)
-        paths = {table: context.pipeline.history_target(table) for table in chosen}
-        found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
+    captured = [table.id for table in context.pipeline.tables]
+    chosen = named_tables(context, tables)
+    paths = {table: context.pipeline.history_target(table) for table in chosen}
+    found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
     histories = [one for one in found if one is not None]
     lacking = sorted({*map(str, chosen)} - {str(one.table) for one in histories})
     if lacking and (tables or not histories):
@@ -82,9 +82,9 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
         raise ConfigurationError([Finding(", ".join(lacking), "has no history yet", cure)])
     own = [one.table for one in histories]
     check_names(engine, own, VERSIONS, captured)
-    unions, left_out = history_unions(pipeline, engine, histories)
+    unions, left_out = history_unions(context.configured, engine, histories)
     left_out += renamed_views(engine, own, VERSIONS)
-    head = f"-- Versions of rows, by the histories of pipeline {pipeline.name}, for {NAMES[engine]}."
+    head = f"-- Versions of rows, by the histories of pipeline {context.name}, for {NAMES[engine]}."
     text = "\n".join([head, *left_out, *history_statements(histories, engine, unions)]) + "\n"
     return Views(engine, text, (*(str(one.table) for one in histories), *(union.name for union in unions)))
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from redolake.config import Pipeline
-from redolake.context import Run, open_to_read
+from redolake.context import Run, reader
 from redolake.errors import Terminal
 from redolake.land.dictionary import Readings
 from redolake.ledger.entries import VersionEntry
@@ -70,30 +69,30 @@ class SchemaDifference:
     statements: tuple[str, ...]
 
 
-def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
+@reader
+def list_versions(context: Run, table: str) -> tuple[VersionReport, ...]:
     """Return the table's versions, oldest first, those before its last snapshot included."""
-    with open_to_read(pipeline) as context:
-        named = named_table(context, table, past=True)
-        entries = entries_of(context, named)
-        versions = [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
-        ends = [version.from_scn for version in versions[1:]]
-        readings, made = Readings(context.landing.dictionary), approvals(context, table=named)
-        found = tuple(
-            VersionReport(
-                table=str(version.table),
-                from_scn=int(version.from_scn),
-                to_scn=None if end is None else int(end),
-                origin=origin(entry, version, end, readings),
-                statement=entry.ddl,
-                username="" if entry.ddl is None else user_of(context, int(version.from_scn), entry.ddl),
-                changes=() if before is None else differences(before, version),
-                columns=columns_of(version),
-                from_at=snapshot_time(context, version.table, int(version.from_scn))
-                or time_written(context, int(version.from_scn)),
-            )
-            for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
+    named = named_table(context, table, past=True)
+    entries = entries_of(context, named)
+    versions = [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
+    ends = [version.from_scn for version in versions[1:]]
+    readings, made = Readings(context.landing.dictionary), approvals(context, table=named)
+    found = tuple(
+        VersionReport(
+            table=str(version.table),
+            from_scn=int(version.from_scn),
+            to_scn=None if end is None else int(end),
+            origin=origin(entry, version, end, readings),
+            statement=entry.ddl,
+            username="" if entry.ddl is None else user_of(context, int(version.from_scn), entry.ddl),
+            changes=() if before is None else differences(before, version),
+            columns=columns_of(version),
+            from_at=snapshot_time(context, version.table, int(version.from_scn))
+            or time_written(context, int(version.from_scn)),
         )
-        return tuple(with_approvals(version, made) for version in found)
+        for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
+    )
+    return tuple(with_approvals(version, made) for version in found)
 
 
 def user_of(context: Run, scn: int, statement: str) -> str:
@@ -110,9 +109,10 @@ def with_approvals(version: VersionReport, made: Sequence[Approval]) -> VersionR
     return replace(version, origin="approved" if is_approved else version.origin, approvals=own)
 
 
-def schema_at(pipeline: Pipeline, table: str, scn: int) -> VersionReport:
+@reader
+def schema_at(context: Run, table: str, scn: int) -> VersionReport:
     """Return the version that is valid at an SCN. Raises Terminal for an SCN before the first one."""
-    versions = list_versions(pipeline, table)
+    versions = list_versions(context, table)
     valid = valid_of(versions, scn)
     if valid is None:
         raise Terminal(
@@ -124,11 +124,12 @@ def schema_at(pipeline: Pipeline, table: str, scn: int) -> VersionReport:
     return valid
 
 
-def schema_difference(pipeline: Pipeline, table: str, scn: int, later_scn: int) -> SchemaDifference:
+@reader
+def schema_difference(context: Run, table: str, scn: int, later_scn: int) -> SchemaDifference:
     """Return what changed from one SCN to another, with the statements between them."""
     first, last = sorted((scn, later_scn))
-    before, after = (schema_at(pipeline, table, at) for at in (first, last))
-    between = [v for v in list_versions(pipeline, table) if before.from_scn < v.from_scn <= last]
+    before, after = (schema_at(context, table, at) for at in (first, last))
+    between = [v for v in list_versions(context, table) if before.from_scn < v.from_scn <= last]
     found = changes_between(before.columns, after.columns)
     return SchemaDifference(before.table, first, last, found, tuple(v.statement for v in between if v.statement is not None))
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from redolake.config import Pipeline
-from redolake.context import now, open_to_read
+from redolake.context import Run, now, reader
 from redolake.ledger.batch_stats import RowStats, clock_difference, table_stats, total
 from redolake.ledger.entries import BatchEntry
 from redolake.records.codec import from_body
@@ -48,14 +47,14 @@ class PipelineStats:
     batches: tuple[BatchStats, ...]
 
 
-def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> PipelineStats:
+@reader
+def read_stats(context: Run, hours: int, tables: Sequence[str] = ()) -> PipelineStats:
     """Return what the batches of the last `hours` did to the tables; to all of them where none is named. Raises
     ConfigurationError for a name that means no table, of now or before."""
     since = now() - timedelta(hours=hours)
-    with open_to_read(pipeline) as context:
-        wanted = {str(table) for table in named_tables(context, tables, past=True)} if tables else set()
-        batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
-        fact = context.ledger.fact("source")
+    wanted = {str(table) for table in named_tables(context, tables, past=True)} if tables else set()
+    batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
+    fact = context.ledger.fact("source")
     ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
     found = [(batch, table_stats(batch, clock_difference(ahead), wanted)) for batch in batches]
     by_table: dict[str, list[RowStats]] = {}
@@ -63,7 +62,7 @@ def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> Pi
         for table, stats in changed.items():
             by_table.setdefault(table, []).append(stats)
     return PipelineStats(
-        pipeline.name,
+        context.name,
         since,
         total([stats for changed in by_table.values() for stats in changed]),
         tuple(TableStats(table, len(changed), total(changed)) for table, changed in sorted(by_table.items())),

@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from redolake.apply.spark.quoting import text_literal
 from redolake.config import Pipeline
-from redolake.context import Run, open_to_read
-from redolake.context.spark import spark_when_needed
+from redolake.context import Run, step
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf, one_line
 from redolake.host.spark_settings import AS_WRITTEN
 from redolake.reconcile.quarantine import open_keys_of
@@ -51,41 +50,39 @@ class Views:
     at: str | None = None
 
 
-def write_views(
-    pipeline: Pipeline, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None, *, spark: Any = None
-) -> Views:
+@step
+def write_views(context: Run, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None) -> Views:
     """Return the statements for an engine, with comments that name gaps, keys whose rows are known to be wrong, and tables
     that are left out, as they have no contents yet.
 
     Raises NotReadableAsOf for a named table without contents, and where no table has any: a pattern may not have matched yet.
     With a moment, also for a table that has no version of its SCN."""
-    plan = None if moment is None else plan_read(pipeline, moment, tables)
-    with open_to_read(pipeline) as context:
-        asked = named_tables(context, tables) if plan is None else [one.table for one in plan.versions]
-        chosen = [table for table in asked if tables or has_contents(context, table)]
-        with_contents(context, chosen)
-        if not chosen:
-            raise NotReadableAsOf(
-                "no table has contents yet, and patterns are matched by the first plan",
-                cure=f"`redolake run -p {pipeline.name}`, which plans and loads the tables, then this again",
-            )
-        check_names(engine, chosen)
-        views = [
-            ViewOf(
-                table,
-                context.pipeline.target(table),
-                None if plan is None else version_of(plan, table),
-                context.pipeline.target_options(table).deletes == "mark",
-            )
-            for table in chosen
-        ]
-        unions = [] if engine in IN_PYTHON else unions_of(context, engine, chosen, plan)
-        left_out = [f"-- {in_comment(str(one))} is left out: it has no contents yet." for one in asked if one not in chosen]
-        left_out += [*renamed_views(engine, chosen), *left_out_unions(context.pipeline, chosen, engine)]
-        listed_now = list(open_keys(context, chosen))
+    plan = None if moment is None else plan_read(context, moment, tables)
+    asked = named_tables(context, tables) if plan is None else [one.table for one in plan.versions]
+    chosen = [table for table in asked if tables or has_contents(context, table)]
+    with_contents(context, chosen)
+    if not chosen:
+        raise NotReadableAsOf(
+            "no table has contents yet, and patterns are matched by the first plan",
+            cure=f"`redolake run -p {context.name}`, which plans and loads the tables, then this again",
+        )
+    check_names(engine, chosen)
+    views = [
+        ViewOf(
+            table,
+            context.pipeline.target(table),
+            None if plan is None else version_of(plan, table),
+            context.pipeline.target_options(table).deletes == "mark",
+        )
+        for table in chosen
+    ]
+    unions = [] if engine in IN_PYTHON else unions_of(context, engine, chosen, plan)
+    left_out = [f"-- {in_comment(str(one))} is left out: it has no contents yet." for one in asked if one not in chosen]
+    left_out += [*renamed_views(engine, chosen), *left_out_unions(context.pipeline, chosen, engine)]
+    listed_now = list(open_keys(context, chosen))
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
-    head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
-    caveats = listed_now if plan is None else caveats_of(pipeline, plan, spark)
+    head = f"-- Views of the tables of pipeline {context.name}, {of}, for {NAMES[engine]}."
+    caveats = listed_now if plan is None else caveats_of(context, plan)
     comments = [head, *left_out, *(f"-- {in_comment(caveat)}" for caveat in caveats)]
     if engine in IN_PYTHON:
         comments = [f"#{comment.removeprefix('--')}" for comment in comments]
@@ -94,14 +91,13 @@ def write_views(
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
 
 
-def caveats_of(pipeline: Pipeline, plan: ReadPlan, spark: Any) -> list[str]:
+def caveats_of(context: Run, plan: ReadPlan) -> list[str]:
     """Return what readers of the plan's tables have to know. Spark is opened only where a table has a quarantine."""
     from redolake.job.as_of import quarantines_of, wrong_keys_in
 
     versions, tables = plan.versions, plan.tables
     if quarantines_of(versions):
-        with spark_when_needed(pipeline, spark) as opened:
-            tables = with_wrong_keys(tables, wrong_keys_in(opened.session(), versions, plan.scn))
+        tables = with_wrong_keys(tables, wrong_keys_in(context.spark.session(), versions, plan.scn))
     return [caveat for table in tables for caveat in table.caveats]
 
 

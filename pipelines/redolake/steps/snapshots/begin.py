@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from redolake.config import Pipeline
 from redolake.context import Run, now, step
-from redolake.errors import ConfigurationError, Finding, SnapshotTooEarly, Terminal
+from redolake.errors import ConfigurationError, Finding, SnapshotTooEarly, SourceRefused, Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.reconcile.chosen_columns import chosen_columns
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import reconcile_once
+from redolake.reconcile.omitted_tables import begins_at, open_in_redo
 from redolake.reconcile.snapshot_start import (
     chain_epoch,
     check_captured,
@@ -132,12 +134,17 @@ def begin_snapshot(
         epoch = chain_epoch(context)
         check_followed(context, read_redo_facts(oracle))
         since = check_captured(context, chosen, handover.start_scn)
+        if not handover.is_listed:
+            begin = begins_at(context, since)
+            assert begin is not None, "the chain has begun"
+            context.landing.gaps.keep_without_start(begin[0])
         scn = int(handover.snapshot_scn)
         for table in dictionary:
             check_unread(context, table, scn, epoch)
         plan_chunks(context, oracle, tuple(dictionary.values()), scn)
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
-        list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
+        record = partial(context.landing.snapshots.begin, is_listed=handover.is_listed)
+        list(pool.map(lambda found: record(found, scn, epoch, since), dictionary.values()))
     record_snapshot(context, chosen, SnapshotFact("chosen", scn, scn_at=at))
     return begun_snapshot(context, scn, chosen, replace, begun_before, held, at)
 
@@ -182,13 +189,18 @@ def read_beginning(
     """Return the time, the SCN of then with the start of the oldest transaction open at it, and the dictionary of that SCN. The
     first snapshot also sets where mining begins."""
     container = read_container(oracle, context.pipeline.source.container)  # first: a later change of the PDB then shows
-    handover, dictionary = read_handover_and_tables(oracle, chosen, context.pipeline.source.container, context.pipeline.renamed)
+    handover, dictionary = read_handover_and_tables(
+        oracle, chosen, context.pipeline.source.container, context.pipeline.renamed, open_in_redo(context)
+    )
+    check_shown(context, handover)
     missing = [Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary]
     if missing or (missing := list(find_doubled(context, dictionary))):
         raise ConfigurationError(missing)
     at = now().isoformat(timespec="seconds")
-    start_pipeline(context, oracle, handover, None if container is None else container.identity)
+    begun = start_pipeline(context, oracle, handover, None if container is None else container.identity)
     read_same_container(context, oracle)
+    if begun is not None and not handover.is_listed:
+        handover = replace(handover, scn_before=begun.scn)  # all of it may have rows of what was open
     return at, handover, chosen_columns(context.pipeline, dictionary)
 
 
@@ -225,10 +237,10 @@ def choose(context: Run, tables: Sequence[str] | None, replace: bool) -> tuple[T
 
 
 @crash.writer
-def start_pipeline(context: Run, oracle: Source, handover: Handover, container: ContainerIdentity | None) -> None:
-    """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
+def start_pipeline(context: Run, oracle: Source, handover: Handover, container: ContainerIdentity | None) -> Position | None:
+    """Set where mining begins, at the first snapshot only, and return it. From there every configured table is captured."""
     if context.ledger.position() is not None:
-        return
+        return None
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
     parameters = read_parameters(oracle)
@@ -243,12 +255,26 @@ def start_pipeline(context: Run, oracle: Source, handover: Handover, container: 
     context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)
     add_tables(context, {table.id: position.scn for table in context.pipeline.tables})
+    return position
+
+
+def check_shown(context: Run, handover: Handover) -> None:
+    """Raise SourceRefused where a stream of committed transactions would have to show what was open: it begins after them."""
+    if context.pipeline.source.is_stream and not handover.is_listed:
+        raise SourceRefused(
+            "the database is a physical standby, whose V$TRANSACTION does not show the transactions that are open on the "
+            "primary, and OpenLogReplicator sends none that began before it",
+            cure="name the connection of its primary as `primary` below `source` in pipelines.yml: only open transactions and "
+            "current SCNs are asked for there",
+        )
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
     """Return where redo must be read from for a snapshot taken now. Raises SnapshotTooEarly if some of it is gone."""
     current = facts.current_incarnation
-    position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
+    position = Position(
+        facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn, as_old_as_kept=not handover.is_listed)
+    )
     lost = plan_window(position, facts, pipeline.window)
     if isinstance(lost, Lost):
         raise SnapshotTooEarly(

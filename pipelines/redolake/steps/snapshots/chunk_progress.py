@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from redolake.config import Pipeline
-from redolake.context import Run, now, open_to_read, owner
+from redolake.context import Run, now, reader, step
 from redolake.records.pauses import SnapshotPause
 from redolake.records.snapshots import ChunkManifest, ChunkPlan
 from redolake.steps.shared.named_tables import named_tables
@@ -17,15 +16,15 @@ from redolake.values.table import TableId
 LISTED_AT_ONCE = 16
 
 
-def pause_snapshots(pipeline: Pipeline, tables: Sequence[str], *, paused: bool, by: str = "") -> tuple[str, ...]:
+@step
+def pause_snapshots(context: Run, tables: Sequence[str], *, paused: bool) -> tuple[str, ...]:
     """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished. Raises
     ConfigurationError for a name that means no table of the pipeline."""
-    with Run(pipeline) as context:
-        chosen = named_tables(context, tables)
-        at = now().isoformat(timespec="seconds")
-        for table in chosen:
-            context.landing.chunks.pause(table, SnapshotPause(paused, by or owner(), at))
-        return tuple(map(str, chosen))
+    chosen = named_tables(context, tables)
+    at = now().isoformat(timespec="seconds")
+    for table in chosen:
+        context.landing.chunks.pause(table, SnapshotPause(paused, context.decided_by, at))
+    return tuple(map(str, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +60,23 @@ class SnapshotProgress:
     paused: tuple[PausedTable, ...]
 
 
-def read_snapshot_progress(pipeline: Pipeline) -> SnapshotProgress:
-    with open_to_read(pipeline) as context:
-        pauses = context.landing.chunks.pauses(table.id for table in context.pipeline.tables)
-        paused = tuple(PausedTable(str(table), pause.by, pause.at) for table, pause in pauses.items())
-    return SnapshotProgress(read_chunked_tables(pipeline), paused)
+@reader
+def read_snapshot_progress(context: Run) -> SnapshotProgress:
+    pauses = context.landing.chunks.pauses(table.id for table in context.pipeline.tables)
+    paused = tuple(PausedTable(str(table), pause.by, pause.at) for table, pause in pauses.items())
+    return SnapshotProgress(read_chunked_tables(context), paused)
 
 
-def read_chunked_tables(pipeline: Pipeline) -> tuple[ChunkedTable, ...]:
+@reader
+def read_chunked_tables(context: Run) -> tuple[ChunkedTable, ...]:
     """Return the tables whose snapshot is read in chunks, by whichever process, and is not loaded yet."""
-    with open_to_read(pipeline) as context:
-        loaded = {e.table: e.snapshot_scn for e in context.ledger.tables() if e.state in ("live", "held")}
-        tables = [table.id for table in context.pipeline.tables]
-        with ThreadPoolExecutor(LISTED_AT_ONCE) as pool:  # a table that was not read since its load costs one listing
-            newest = list(pool.map(lambda table: max(context.landing.snapshots.scns(table), default=None), tables))
-        begun = [t for t, scn in zip(tables, newest, strict=True) if scn is not None and scn != loaded.get(t)]
-        found = (chunked_table(context, table) for table in begun)
-        return tuple(one for one in found if one is not None)
+    loaded = {e.table: e.snapshot_scn for e in context.ledger.tables() if e.state in ("live", "held")}
+    tables = [table.id for table in context.pipeline.tables]
+    with ThreadPoolExecutor(LISTED_AT_ONCE) as pool:  # a table that was not read since its load costs one listing
+        newest = list(pool.map(lambda table: max(context.landing.snapshots.scns(table), default=None), tables))
+    begun = [t for t, scn in zip(tables, newest, strict=True) if scn is not None and scn != loaded.get(t)]
+    found = (chunked_table(context, table) for table in begun)
+    return tuple(one for one in found if one is not None)
 
 
 def chunked_table(context: Run, table: TableId) -> ChunkedTable | None:

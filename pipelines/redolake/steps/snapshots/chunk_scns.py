@@ -13,6 +13,7 @@ from redolake.errors import (
 )
 from redolake.reconcile.chosen_columns import chosen_columns
 from redolake.reconcile.mappings import with_mapping
+from redolake.reconcile.omitted_tables import open_in_redo
 from redolake.reconcile.snapshot_start import chain_epoch, check_followed
 from redolake.records.snapshots import ChunkScn
 from redolake.schema import baseline
@@ -68,7 +69,9 @@ def choose_scn(context: Run, task: ReadTask, found: DictionaryTable) -> int:
     table, pipeline = task.table, context.pipeline
     with context.connect() as oracle:
         check_followed(context, read_redo_facts(oracle))
-        handover, tables = read_handover_and_tables(oracle, [table], pipeline.source.container, pipeline.renamed)
+        handover, tables = read_handover_and_tables(
+            oracle, [table], pipeline.source.container, pipeline.renamed, open_in_redo(context)
+        )
         present = chosen_columns(pipeline, tables).get(table)
     if not context.landing.snapshots.was_begun(table, task.scn, chain_epoch(context)):
         raise SnapshotTooEarly(

@@ -20,6 +20,7 @@ from redolake.reconcile.ledger import reconcile_once
 from redolake.records.codec import decode
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from redolake.steps.ranges.history_prune import limit_of
+from redolake.steps.shared.events import due_events, record_failure
 from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_jobs import run_spark_job
@@ -60,6 +61,8 @@ def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMai
         load_lease=loads.token,
         lake=lake_place(context),
         history_from=None if keep.history is None else limit_of(keep.history).isoformat(),
+        events=due_events(context),
+        events_from=None if keep.events is None else (now() - keep.events).isoformat(),
     )
     location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
     return PreparedMaintenance(location, tuple(map(str, chosen)))
@@ -100,6 +103,8 @@ def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     """Return what the job did, and let the next writer begin."""
     spec = read_spec(context, batch)
     result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
+    if isinstance(spec, MaintenanceSpec) and spec.events:
+        record_failure(context, result.events_error)
     context.ledger.release_lease(renew_lease(context, spec))
     if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:
         context.ledger.release_lease(Lease(lease_name(LOAD, context.name), owner(), spec.load_lease, now()))

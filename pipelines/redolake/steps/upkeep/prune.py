@@ -24,6 +24,7 @@ from redolake.land.pruned import PrunedFiles
 from redolake.reconcile import prunable
 from redolake.reconcile.ledger import reconcile_ledger
 from redolake.reconcile.needed import end_of_older, find_needs, text_of
+from redolake.reconcile.omitted_tables import without_start
 from redolake.reconcile.pruning import cut_at, make_record
 from redolake.steps.shared.leases import apply_lease
 from redolake.steps.shared.status import lacked_gaps
@@ -165,8 +166,9 @@ def choose_cut(context: Run, at: datetime, shown: str | None) -> tuple[ChainPosi
 def record_cut(context: Run, cut: ChainPosition) -> None:
     for gap in lacked_gaps(context):
         context.landing.gaps.split_by(gap)  # what it knows of the windows that go
+    without_start(context, cut)
     by = context.decided_by
-    context.ledger.record_decision("pruned", {"from_scn": cut.scn, "reason": context.reason}, by)
+    context.ledger.record_decision("prune", {"from_scn": cut.scn, "reason": context.reason}, by)
     context.landing.pruning.write_pruned(make_record(context, cut, now().isoformat(timespec="seconds"), by))
 
 
