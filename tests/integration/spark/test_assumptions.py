@@ -147,6 +147,12 @@ def test_delta_merges_into_no_table_with_a_column_of_its_own(spark: Any, tmp_pat
     says="Delta skipped the commit",
 )
 @assumes(
+    "a commit whose transaction is there already is skipped",
+    of="delta-spark",
+    used_in="docs/architecture/lake.md",
+    says="Delta skips MERGE's by its txn",
+)
+@assumes(
     "a commit is skipped whose transaction the table has, and no other",
     of="delta-spark",
     used_in="docs/architecture/writes.md",
