@@ -128,11 +128,15 @@ HUNTS += tests/e2e/airflow_pages/test_forms.py tests/e2e/airflow_pages/test_page
 	tests/integration/spark/test_null_keys.py tests/integration/spark/test_maintenance.py tests/integration/spark/test_resnapshot.py tests/integration/spark/test_damaged_log.py \
 	tests/integration/test_large_objects.py tests/integration/test_vanished_partitions.py tests/integration/test_whole_tables.py tests/unit/airflow/test_approval.py
 EXAMPLES = 200
+# Once more with few changes of small tables merged without Spark.
+COMMITS = $(addprefix tests/integration/spark/test_,batch.py batch_columns.py batch_holds.py followed_ddl.py guarded_commits.py history.py \
+	maintenance.py resnapshot.py small_tables.py target_options.py types.py)
 
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories
 	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_PACKAGED_SCHEMAS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
+	REDOLAKE_FEW_CHANGES=direct $(PYTEST) $(COMMITS) $(ARGS); \
 	$(MAKE) mutants
 
 mutants: $(STAMP) ## Change the deciders' code in thousands of ways, and see that a test turns red each time (an hour or two)

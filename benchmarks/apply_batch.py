@@ -11,6 +11,7 @@ import argparse
 import atexit
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -74,8 +75,10 @@ def serve(folder: Path, number_of_tables: int, keys: int, at_once: int, connect:
     requests = count_requests()
     spark = session(connect, settings)
     loads = zip(tables, targets, app_ids, versions, strict=True)
-    loaded = tuple(SnapshotTask(*load, files=(str(source),), scn=1) for load in loads)
-    run_snapshot(spark, SnapshotSpec("p", 1, "token", loaded, str(folder / "snapshot.json")))
+    loaded = SnapshotTask(*next(iter(loads)), files=(str(source),), scn=1)
+    run_snapshot(spark, SnapshotSpec("p", 1, "token", (loaded,), str(folder / "snapshot.json")))
+    for table, target in zip(tables[1:], targets[1:], strict=True):
+        copy_table(targets[0], target, str(tables[0]), str(table))
     carried: tuple[str, ...] = ()
     for number, _ in enumerate(sys.stdin, 1):
         start = number * STEP
@@ -103,6 +106,13 @@ def serve(folder: Path, number_of_tables: int, keys: int, at_once: int, connect:
         sys.stdout.write(json.dumps({name: value for name, value in figures.items() if value}) + "\n")
         sys.stdout.flush()
     spark.stop()
+
+
+def copy_table(source: str, target: str, table: str, other: str) -> None:
+    """Copy a loaded table as if another one had been loaded, which Spark would do in seconds."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*.crc"))
+    for file in Path(target, "_delta_log").glob("0*"):
+        file.write_text(file.read_text().replace(f"/{table}/", f"/{other}/"))
 
 
 def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:

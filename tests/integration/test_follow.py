@@ -18,7 +18,8 @@ from redolake.context import Run
 from redolake.context import spark as spark_session
 from redolake.errors import SparkLost, Terminal
 from redolake.steps import run as run_steps
-from redolake.steps.follow import FollowOutcome, follow_pipeline
+from redolake.steps.follow import follow_pipeline
+from redolake.steps.run import RunOutcome
 from redolake.steps.snapshots.beside import Beside
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
@@ -29,9 +30,9 @@ QUICK = {"wait_max_pause_seconds": 0.05, "retry": {"attempts": 1, "initial_secon
 
 
 @contextmanager
-def following(shop: Shop, pipeline: Any, lines: list[str], lake: PlainLake | None = None) -> Iterator[list[FollowOutcome]]:
+def following(shop: Shop, pipeline: Any, lines: list[str], lake: PlainLake | None = None) -> Iterator[list[RunOutcome]]:
     """Follow in a thread while the block runs, then stop. The outcome is there after the block."""
-    stop, outcomes = threading.Event(), list[FollowOutcome]()
+    stop, outcomes = threading.Event(), list[RunOutcome]()
     with (lake or PlainLake()).in_place_of_spark():
 
         def follow() -> None:
@@ -224,7 +225,7 @@ def test_a_signal_ends_the_command_after_the_step_that_runs(
 ) -> None:
     pipeline, lines = shop.pipeline(tables=TWO_TABLES, **QUICK), list[str]()
 
-    def follow(run: Run, stop: threading.Event) -> FollowOutcome:
+    def follow(run: Run, stop: threading.Event) -> RunOutcome:
         def reported(line: str) -> None:
             run.report(line)
             lines.append(line)

@@ -101,7 +101,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "steps/capture/whole_tables.py::only",
         "steps/checks/doctor.py::rowid_notes",
         "steps/checks/key_findings.py::OLDER_CURE",
-        "steps/checks/old_timestamps.py::old_files",
+        "steps/checks/old_timestamps.py::of_table",
         "steps/plan_edit.py::plan_leaving",
         "steps/proof/fill_columns.py::entry_to_fill",
         "steps/proof/fill_columns.py::read_values",
@@ -291,7 +291,7 @@ TRIED_IN: dict[str, tuple[str, ...]] = {
 # By the reason why no test runs it.
 NOT_RUN: dict[str, tuple[str, ...]] = {
     "it needs a history and Spark: tests/integration/spark/test_history.py rebuilds one": (
-        "steps/checks/old_timestamps.py::old_files history rebuild --execute --reason --yes",
+        "steps/checks/old_timestamps.py::of_history history rebuild --execute --reason --yes",
     ),
     "it starts a server and waits: tests/fixtures/spark.py starts the same one": (
         "cli/spark.py::pack",

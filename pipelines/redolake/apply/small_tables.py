@@ -1,31 +1,42 @@
 """Prepare the small tables of a batch in groups: looking at their changes before MERGE takes two jobs for a group, not two for
-each table. Each table is committed by itself, in its turn.
+each table; fetching them, where this process merges them, one more. Each table is committed by itself, in its turn.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import prepare_range
-from redolake.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange
+from redolake.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToMerge
+from redolake.apply.own_columns import of_change
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.probes import take_together
+from redolake.apply.spark.shallow import unite
 from redolake.apply.target import Target, TargetColumn
 from redolake.errors import RedolakeError
+from redolake.host.spark_settings import FEW_CHANGES
 from redolake.records.batches.spec import TableTask
 from redolake.values.delivery import is_in_redo
+from redolake.values.own_columns import OWN_COLUMNS
 
 log = logging.getLogger(__name__)
 
 # A group's changes stay in the executors until its last table is merged.
 MOST_CHANGES = 10_000  # of a table
 MOST_TABLES = 16  # of a group
+MOST_FETCHED = 1_000  # changes of a table, which this process holds in memory with those of its group
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +61,12 @@ class SmallTables:
         numbers = tuple(small)
         self.groups = {numbers[at]: numbers[at : at + MOST_TABLES] for at in range(0, len(numbers), MOST_TABLES)}
         self.known: dict[int, Prepared] = {}
+        self.fetches = bool(small) and context.spark.conf.get(FEW_CHANGES, None) == "direct"
 
     def prepare(self, number: int) -> Prepared | None:
         """Return None for a table that is to be prepared by itself."""
         group = self.groups.pop(number, ())
-        if len(group) > 1:
+        if len(group) > 1 or (group and self.fetches):
             self.known |= self._prepare(group)
         return self.known.pop(number, None)
 
@@ -63,6 +75,8 @@ class SmallTables:
         plans = [prepare_range(self.context, one) for one in tables]
         try:
             outcomes = take_together(plans, self.side_by_side)
+            if self.fetches:
+                outcomes = fetch_together(tables, outcomes)
         except Exception as surprise:
             check_session(self.context.spark, surprise)
             # One of them may be the reason: by itself it is held, and the others are applied.
@@ -73,6 +87,59 @@ class SmallTables:
             number: Prepared(one.commit_range, one.table.columns, outcome, seconds)
             for number, one, outcome in zip(group, tables, outcomes, strict=True)
         }
+
+
+def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[PreparedRange]]) -> list[Future[PreparedRange]]:
+    """Return the outcomes with the net changes themselves, where the tables take them, by one job for all."""
+    ready = {place: one.result() for place, one in enumerate(outcomes) if one.exception() is None}
+    wanted = {place: one for place, one in ready.items() if isinstance(one, ToMerge) and may_fetch(tables[place], one)}
+    found = fetch_rows({place: (tables[place], one) for place, one in wanted.items()}) if wanted else {}
+    results = list(outcomes)
+    for place, rows in found.items():
+        results[place] = Future()
+        results[place].set_result(replace(wanted[place], rows=rows))
+    return results
+
+
+def may_fetch(part: TableRange, ready: ToMerge) -> bool:
+    return part.committed.count <= MOST_FETCHED and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
+
+
+def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa.Table]:
+    """Return the net changes of each table. In the one frame of all, tables share columns of the same type."""
+    types = {
+        place: {
+            **ready.has.types(part.table.columns),
+            **{name: OWN_COLUMNS[name].type for name in part.there.options.own_columns},
+        }
+        for place, (part, ready) in wanted.items()
+    }
+    places = {place: shared_places(of_table) for place, of_table in types.items()}
+    shared = dict(sorted({pair for of_table in places.values() for pair in of_table.values()}))
+    frames = []
+    for place, (part, ready) in wanted.items():
+        rows = ready.changes.select(*ready.has.types(part.table.columns), *of_change(part.there.options))
+        names = {slot: name for name, (slot, _) in places[place].items()}
+        values = [
+            (F.col(names[slot]) if slot in names else F.lit(None)).cast(type_).alias(slot) for slot, type_ in shared.items()
+        ]
+        frames.append(rows.select(F.lit(place).alias("place"), *values))
+    found = unite(frames).toArrow()
+    return {
+        place: found.filter(pc.equal(found["place"], place))
+        .select([slot for slot, _ in of_table.values()])
+        .rename_columns(list(of_table))
+        for place, of_table in places.items()
+    }
+
+
+def shared_places(types: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return a name for each column that tables share by its type: the first one of that type, the second."""
+    seen, found = Counter[str](), dict[str, tuple[str, str]]()
+    for name, type_ in types.items():
+        found[name] = f"{re.sub(r'[^a-z0-9]', '_', type_)}_{seen[type_]}", type_
+        seen[type_] += 1
+    return found
 
 
 def small_table(context: ApplyContext, table: Target, task: TableTask, changes_of: ChangesOf) -> TableRange | None:

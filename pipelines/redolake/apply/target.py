@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
@@ -21,6 +22,7 @@ from redolake.apply.table_log import TableLog, VersionToRead
 from redolake.records.batches.attempt import Attempt
 from redolake.records.batches.spec import TableTask
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
+from redolake.values import frames
 from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import DEFAULT, TargetOptions
 from redolake.values.terms import RowCounts
@@ -81,6 +83,17 @@ class NetColumns:
     within: KeyRange | None = None
     keeps_removed: bool = False
 
+    @property
+    def are_plain(self) -> bool:
+        """Return whether a change only sets or removes a row, by its key."""
+        return not (self.objects or self.filled or self.has_whole or self.keeps_removed)
+
+    def types(self, columns: Mapping[int, TargetColumn]) -> dict[str, str]:
+        """Return the columns of all net changes into a target with these columns, with their types."""
+        keys = {frames.key(i): columns[i].type for i in self.key}
+        values = {frames.after(column.id): column.type for column in columns.values()}
+        return {"op": "string", **keys, **values, **{frames.unknown(i): "boolean" for i in self.missing}}
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:
@@ -120,8 +133,9 @@ class Terms:
 class Writer(Protocol):
     """What may be committed. Each verb is one commit, with the tag."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions, rows: pa.Table | None = None) -> RowCounts | None:
+        """Commit net changes; `rows` are the same, where this process has them. Commit nothing, and return None, at a position
+        that the table has."""
 
     def append(self, rows: DataFrame, *, new_columns: bool = False) -> None: ...
 
@@ -138,7 +152,7 @@ class Target(Protocol):
     `base_id` names our commits, `app_id` those that continue the load whose contents the table has, `load` that load. `log` is
     None where no table is there; then there is no `position`, the SCN of our last commit, no `version`, the table's own number
     of its last one, and no `filled_to`, the SCN up to which DDL has changed rows. `columns` are those of Oracle, by our id,
-    `bytes` the size of the files: None where it is not known.
+    `bytes` the size of the files: None where it is not known. With `takes_rows`, this process may merge rows that it has.
     """
 
     spark: SparkSession
@@ -163,6 +177,8 @@ class Target(Protocol):
     def schema(self) -> StructType: ...
     @property
     def bytes(self) -> int | None: ...
+    @property
+    def takes_rows(self) -> bool: ...
 
     def rows(self, version: int | None = None) -> DataFrame:
         """Return all rows, of now or of a version, those that are marked as deleted too."""

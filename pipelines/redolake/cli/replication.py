@@ -25,8 +25,6 @@ from redolake.values.null_rule import nulled_text
 from redolake.values.utc import utc_text
 
 if TYPE_CHECKING:
-    from redolake.steps.follow import FollowOutcome
-    from redolake.steps.run import RunOutcome
     from redolake.steps.snapshots.chunk_progress import SnapshotProgress
 
 T = TypeVar("T")
@@ -133,7 +131,6 @@ def run(
     if follow and (until_caught_up or wait):
         raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
     with chosen_pipeline(output, pipeline, config, connects=True) as selected:
-        result: RunOutcome | FollowOutcome
         with progress() as report:
             if follow:
                 result = until_signalled(lambda stop: steps.follow_pipeline(steps.Run(selected, report=report), stop))

@@ -282,6 +282,10 @@ def why_late(
     now, limit = reading.read_at, late_after(reading, latency)
     if known_at is None:
         return "no run is known to have asked Oracle, as after the ledger was rebuilt"
+    if known_at - now > timedelta(seconds=SILENT_SECONDS):
+        return (
+            f"the last run that asked Oracle did so {duration((known_at - now).total_seconds())} from now: a clock was set back"
+        )
     if now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
         return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
     waiting = reading.window_counts.get("landed", 0)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from redolake.config.values import Settings
-from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, EXACT, KEPT, default_property
+from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, EXACT, FEW_CHANGES, KEPT, default_property
 from redolake.values.target_options import why_refused
 
 
@@ -33,17 +33,24 @@ class SparkSettings(Settings):
         le=64,
         description="tables of a batch that are merged side by side; raise it where the driver has more cores",
     )
+    few_changes: Literal["merge", "direct"] | None = Field(
+        None,
+        description="`direct`: few changes of a small table are merged in the driver's Python process, for a fraction of the "
+        "CPU time; `merge`, the default: Spark merges all",
+    )
 
     @property
     def settings(self) -> dict[str, str]:
-        """What Spark gets: `conf`, and where rows are kept."""
-        return self.conf if self.kept is None else {**self.conf, KEPT: self.kept}
+        """What Spark gets: `conf`, where rows are kept, and who merges small tables."""
+        ours = {KEPT: self.kept, FEW_CHANGES: self.few_changes}
+        return {**self.conf, **{name: value for name, value in ours.items() if value is not None}}
 
     @field_validator("conf")
     @classmethod
     def names_are_read_as_written(cls, value: dict[str, str]) -> dict[str, str]:
-        if KEPT in value:
-            raise ValueError(f"`kept` says it, and {KEPT} does not")
+        for setting, name in (("kept", KEPT), ("few_changes", FEW_CHANGES)):
+            if name in value:
+                raise ValueError(f"`{setting}` says it, and {name} does not")
         for name in AS_WRITTEN.keys() & value.keys():
             if value[name].strip().lower() != AS_WRITTEN[name]:
                 raise ValueError(

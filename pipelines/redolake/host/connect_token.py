@@ -48,8 +48,8 @@ def url_of_connection(text: str, name: str) -> str:
         raise refuse("names no host")
     if place.fragment:
         raise refuse("has a `#`, behind which nothing is read", "write it as %23")
-    if path := place.path.partition(";")[0].strip("/"):
-        raise refuse(f"has the path or schema `/{path}`, and a Connect server has none")
+    if place.path.partition(";")[0].strip("/"):  # it may be a part of a token, as the name of a parameter may
+        raise refuse("has a path or schema, and a Connect server has none", f"{EXAMPLE}; write a / in a token as %2F")
     parameters = dict[str, str]()
     for key, value in given:
         if (why := _why_refused(key, value, parameters)) is not None:
@@ -67,7 +67,7 @@ def _why_refused(key: str, value: Any, before: dict[str, str]) -> str | None:
     if key in before:
         return f"has `{key}` twice"
     if not NAME.fullmatch(key):
-        return f"`{key}` is the name of no parameter"
+        return "a parameter has the name of none; write a ; in a token as %3B"
     if value is not None and (not isinstance(value, str | bool | int) or value == ""):
         return f"`{key}` has no value that Spark takes"
     if value is not None and key == TLS and str(value).lower() not in ("true", "false"):

@@ -6,13 +6,19 @@ import errno
 import os
 import stat
 import sys
+import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from redolake.errors import ConfigurationError, Finding
+from redolake.host.crash import point
+
+PART = ".part"  # suffix of a file that is still being written
+CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same object was under way; the answer is to ask again
 
 # On these stores, fsspec's `pipe_file(mode="create")` is one conditional request: exactly one of two writers creates the
 # object. For all others it looks first and writes then.
@@ -149,3 +155,40 @@ def code_of(error: BaseException) -> str:
         if isinstance(response, dict):
             return str(response.get("Error", {}).get("Code", ""))
     return ""
+
+
+def create_object(filesystem: Any, path: str, body: bytes) -> None:
+    """Write a small object of one of the stores in CREATES_ONCE. Raise FileExistsError where one has its name: perhaps ours,
+    whose answer was lost."""
+    asked_again = Retrying(
+        retry=retry_if_exception(lambda error: code_of(error) == CONFLICT),
+        wait=wait_random_exponential(0.05, max=2),
+        stop=stop_after_attempt(8),
+        reraise=True,
+    )
+    asked_again(filesystem.pipe_file, path, body, mode="create")
+
+
+def create_local(path: str, body: bytes, modes: Modes) -> None:
+    """Write a file under a new name. link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
+    part = f"{path}.{uuid.uuid4().hex}{PART}"
+    try:
+        with open(part, "xb", opener=new_file(modes)) as out:
+            out.write(body)
+            out.flush()
+            os.fsync(out.fileno())
+        point("part of a file")
+        os.link(part, path)
+        sync_folder(path)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def sync_folder(path: str) -> None:
+    """Sync the file's folder: only then is its new name on disk."""
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

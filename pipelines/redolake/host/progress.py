@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from redolake.values.amounts import duration, percent
+from redolake.values.amounts import done_of, pace
 
 SILENT_SECONDS = 10.0  # the longest time without a word of how far the work is
 
@@ -47,10 +47,7 @@ class Progress(str):
     def amounts(self) -> str:
         """Return how much is done, how fast, and what is left: `120,000 of some 500,000 (24 %), 4,000 a second, some 95 s
         left`."""
-        of = f" of some {self.total:,} ({percent(self.done / self.total)})" if self.total else ""
-        rate = "" if self.per_second is None else f", {self.per_second:,.0f} a second"
-        left = "" if self.seconds_left is None else f", some {duration(self.seconds_left)} left"
-        return f"{self.done:,}{of}{rate}{left}"
+        return done_of(self.done, self.total) + pace(self.per_second, self.seconds_left)
 
 
 def count_rows(

@@ -8,6 +8,9 @@ WORKERS_PYTHON, DRIVERS_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.p
 # Where the rows of a batch are kept between its steps, and the folder of Spark's reliable checkpoints.
 KEPT, CHECKPOINTS = "spark.redolake.kept", "spark.checkpoint.dir"
 
+# Whether small tables are merged by Spark or in the driver's Python (config/spark.py).
+FEW_CHANGES = "spark.redolake.fewChanges"
+
 # By these Spark reads names and texts in statements as they are written. With the first one on, a column named "${env:SECRET}",
 # or such a DEFAULT, would read the environment of Spark's driver; the second one changes what ends a text.
 AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escapedStringLiterals": "false"}

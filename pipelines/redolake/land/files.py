@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import IO, Any, TypeVar
 
 from fsspec.spec import AbstractBufferedFile
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from redolake.errors import (
     ConfigurationError,
@@ -31,9 +30,12 @@ from redolake.errors import (
 )
 from redolake.host.crash import file_point, point
 from redolake.host.filesystem import (
+    PART,
     Modes,
     close_to_others,
     code_of,
+    create_local,
+    create_object,
     is_local_filesystem,
     make_folders,
     modes_under,
@@ -42,6 +44,7 @@ from redolake.host.filesystem import (
     protocol_of,
     public_modes,
     storage_errors,
+    sync_folder,
 )
 from redolake.host.secrets import RowsKey
 from redolake.records.codec import DAMAGED, LARGEST, check_size, decode, to_file
@@ -61,13 +64,11 @@ CURES = {
     errno.EEXIST: "there is a file where a folder is needed: set `landing` to another folder",
     errno.ENOTDIR: "there is a file where a folder is needed: set `landing` to another folder",
 }
-PART = ".part"  # suffix of a file that is still being written
 OTHER_CURE = "make the folder writable, or set `landing` to another one; then run again: nothing was published"
 DENIED_CURE = "give this process credentials that may list, read, write and delete there; nothing was published"
 BUCKET_CURE = "create it, or correct `landing` and `lake`"
 NOT_ONCE = "two writers can both create one object there: the store ignores the condition If-None-Match"
 NOT_ONCE_CURE = "upgrade the store to a release that knows S3's conditional writes, or set `landing` to another one"
-CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same object was under way; the answer is to ask again
 EMPTY = "InvalidRange"  # S3: an object of no bytes has none of those asked for
 _proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
@@ -209,13 +210,7 @@ class Files:
         return True
 
     def _create_object(self, path: str, body: bytes) -> None:
-        asked_again = Retrying(
-            retry=retry_if_exception(lambda error: code_of(error) == CONFLICT),
-            wait=wait_random_exponential(0.05, max=2),
-            stop=stop_after_attempt(8),
-            reraise=True,
-        )
-        asked_again(self._fs.pipe_file, path, body, mode="create")
+        create_object(self._fs, path, body)
 
     def _require_single_creation(self) -> None:
         """Create an object twice, once per process and bucket: some S3-compatible stores ignore the condition, and two writers
@@ -401,28 +396,3 @@ def discard(out: Any) -> None:
     out.discard()
     if isinstance(out, AbstractBufferedFile):
         out.closed = True
-
-
-def create_local(path: str, body: bytes, modes: Modes) -> None:
-    """Write a file under a new name. link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
-    part = f"{path}.{uuid.uuid4().hex}{PART}"
-    try:
-        with open(part, "xb", opener=new_file(modes)) as out:
-            out.write(body)
-            out.flush()
-            os.fsync(out.fileno())
-        point("part of a file")
-        os.link(part, path)
-        sync_folder(path)
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
-
-
-def sync_folder(path: str) -> None:
-    """Sync the file's folder: only then is its new name on disk."""
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

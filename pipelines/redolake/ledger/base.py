@@ -28,7 +28,8 @@ from redolake.ledger import tables as t
 from redolake.ledger.checks import check_own_version, check_version, damage_error, driver_text, url_text, version_of
 from redolake.ledger.entries import Lease
 
-# By words of SQLite, which has one class of errors for all, and by SQLSTATEs of PostgreSQL, whose words may be in any language.
+# SQLite has one class of errors for all: a table that is gone, a full disk, a lock. So its words decide, and of PostgreSQL,
+# whose words may be in any language, SQLSTATEs.
 DAMAGE = re.compile(
     "no such table|no such column|has no column|malformed|not a database|^(?:42P01|42703|XX00[12]):|could not read block"
 )

@@ -25,6 +25,7 @@ X = t.open_transactions.c
 BATCHES_AT_ONCE = 500
 BATCHES_READ = 20
 RECENT = 16
+COMMIT_TIMES = ("first_commit_at", "last_commit_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +249,16 @@ def batch_entry(row: Row[Any]) -> BatchEntry:
 
 @t.parse_cells("redolake_batches.result")
 def _check_result(result: Json) -> None:
-    """Raise WrongCell for a result of which people cannot be shown rows, times and seconds: they are added up."""
+    """Raise WrongCell for a result of which people cannot be shown rows, times and seconds."""
     seconds = result.get("seconds", {})
-    sum([*seconds.get("tables", {}).values(), *(seconds.get(name, 0) for name in ("assemble", "apply"))])
+    numbers = [*seconds.get("tables", {}).values(), *(seconds.get(name, 0) for name in ("assemble", "apply"))]
     for account in result.get("balances", {}).values():
-        sum(account.values())
+        numbers += account.values()
     for changes in result.get("changes", {}).values():
-        times = [changes.get(name) for name in ("first_commit_at", "last_commit_at")]
-        [datetime.fromisoformat(at) for at in times if at is not None]
-        sum(changes.get("ddl", {}).values())
-        sum(count for name, count in changes.items() if name not in ("state", "ddl", "first_commit_at", "last_commit_at"))
+        numbers += changes.get("ddl", {}).values()
+        numbers += (found for name, found in changes.items() if name not in ("state", "ddl", *COMMIT_TIMES))
+        for at in map(changes.get, COMMIT_TIMES):
+            if at is not None:
+                datetime.fromisoformat(at)
+    if (wrong := next((one for one in numbers if not isinstance(one, int | float)), None)) is not None:
+        raise TypeError(f"{wrong!r} is no number")

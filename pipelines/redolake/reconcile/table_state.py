@@ -15,7 +15,7 @@ from redolake.ledger.reading import FactRow, LedgerReading
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body, parts_of
 from redolake.records.shown_facts import DropsFact, ProofFact, QuarantineFact, SnapshotFact
-from redolake.values.amounts import duration, percent, size
+from redolake.values.amounts import done_of, duration, pace, percent, size
 from redolake.values.table import TableId
 from redolake.values.terms import RowCounts
 
@@ -87,6 +87,7 @@ class TableLine(RowCounts):
     gaps: tuple[OpenGap, ...] = ()
     dropped_transactions: tuple[str, ...] = ()
     loaded: SnapshotFact | None = None
+    loaded_at: datetime | None = None  # None while a snapshot is under way
 
     @property
     def is_captured(self) -> bool:
@@ -143,9 +144,12 @@ class TableLine(RowCounts):
         return f"{last.word}, before the last gap or snapshot" if is_old else last.word
 
     def _is_older(self, proof: ProofFact) -> bool:
+        """Return whether a proof is of older contents. After a RESETLOGS its SCN may be higher than that of a later load."""
         scn = proof.scn
         if scn is None:
             return False
+        if self.loaded_at is not None and proof.when < self.loaded_at:
+            return True
         return scn < (self.snapshot_scn or 0) or any(proof.when <= gap.at or scn < gap.last_scn for gap in self.gaps)
 
     @property
@@ -244,6 +248,7 @@ def table_line(
     gaps: tuple[OpenGap, ...],
 ) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
+    fact, loaded = one(reading, "snapshot", str(entry.table)), reading.snapshot_of(entry.table)
     return TableLine(
         table=str(entry.table),
         target=target,
@@ -268,7 +273,8 @@ def table_line(
         dropped_at=reading.dropped_at.get(entry.table),
         gaps=gaps,
         dropped_transactions=lacked_drops(reading, entry),
-        loaded=reading.snapshot_of(entry.table),
+        loaded=loaded,
+        loaded_at=fact.at if fact is not None and loaded is not None and loaded.state == "loaded" else None,
         **(changes or RowCounts()).counts,
     )
 
@@ -315,14 +321,12 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{found.rows or 0:,} rows read in {duration(found.seconds)}, loading for {for_seconds}"
-    rate = "" if found.rows_per_second is None else f", {found.rows_per_second:,.0f} rows a second"
-    left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
-    share = "" if found.share is None else f" ({percent(found.share)})"
+    how_fast = pace(found.rows_per_second, found.seconds_left)
     if found.chunks is not None:
         how_many = f"{found.chunks_read or 0:,} of {found.chunks:,} chunks"
+        share = "" if found.share is None else f" ({percent(found.share)})"
         of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)}{share},"
-        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{rate}{left}"
+        return f"{how_many}{of_bytes} read AS OF SCN {found.scn:,}, the last {for_seconds} ago{how_fast}"
     if found.rows is not None:
-        of = "" if found.expected is None else f" of some {found.expected:,}{share}"
-        return f"{found.rows:,}{of} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{rate}{left}"
+        return f"{done_of(found.rows, found.expected)} rows read AS OF SCN {found.scn:,}, {for_seconds} ago{how_fast}"
     return f"being read AS OF SCN {found.scn:,} for {for_seconds}" if found.state == "reading" else "waits to be read"

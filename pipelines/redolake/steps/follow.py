@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from threading import Event
-from typing import Literal
 
 from redolake.context import Run, now, pipeline_params
 from redolake.context.spark import Spark
@@ -15,8 +13,8 @@ from redolake.errors import SnapshotPaused, SparkLost, Transient
 from redolake.host.pauses import growing_pauses
 from redolake.reconcile.snapshot_pauses import may_go_on
 from redolake.steps.capture.receive import CapturedWindow
-from redolake.steps.run import LOOK_SECONDS, apply, capture, first_contents, snapshot_again
-from redolake.steps.shared.status import TableStatus, read_status
+from redolake.steps.run import LOOK_SECONDS, RunOutcome, apply, capture, first_contents, snapshot_again
+from redolake.steps.shared.status import read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import AwaitedLog, log_overdue, plan_now
 from redolake.steps.snapshots.beside import Beside
@@ -24,17 +22,7 @@ from redolake.values.table import TableId
 from redolake.window import NothingNew, Wait
 
 
-@dataclass(frozen=True, slots=True)
-class FollowOutcome:
-    windows: int  # landed
-    batches: int  # applied
-    retries: int  # of rounds that ended with a transient error
-    tables: tuple[TableStatus, ...]
-    outcome: Literal["stopped"] = "stopped"
-    reason: str = "asked to stop"
-
-
-def follow_pipeline(run: Run, stop: Event) -> FollowOutcome:
+def follow_pipeline(run: Run, stop: Event) -> RunOutcome:
     """Land and apply each window as soon as its logs are archived, until `stop` is set: then end after the step that runs.
 
     A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends
@@ -51,7 +39,9 @@ def follow_pipeline(run: Run, stop: Event) -> FollowOutcome:
             except Transient as error:
                 follower.stop_after(error, spark)  # it may be what failed
                 follower.pause_after(error)
-    return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
+    return RunOutcome(
+        follower.windows, follower.batches, "stopped", "asked to stop", read_status(pipeline).tables, follower.retries
+    )
 
 
 class Follower:

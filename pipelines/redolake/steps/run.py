@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from redolake.context import Report, Run, step
 from redolake.errors import (
@@ -53,9 +53,10 @@ LOOK_SECONDS = 2.0  # between looks for redo while there is none
 class RunOutcome:
     windows: int  # landed
     batches: int  # applied
-    outcome: Outcome  # of the last plan
+    outcome: Outcome | Literal["stopped"]  # of the last plan; `stopped` when it was asked to
     reason: str
     tables: tuple[TableStatus, ...]
+    retries: int = 0  # of rounds that ended with a transient error, where a pipeline is followed
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,17 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
+def done_of(done: int, total: int | None) -> str:
+    """Return how much is done as `120,000 of some 500,000 (24 %)`; the first number alone where the total is not known."""
+    return f"{done:,}" + (f" of some {total:,} ({percent(done / total)})" if total else "")
+
+
+def pace(per_second: float | None, seconds_left: float | None) -> str:
+    """Return how fast it goes and what is left, to be put after it: `, 4,000 a second, some 95 s left`."""
+    rate = "" if per_second is None else f", {per_second:,.0f} a second"
+    return rate + ("" if seconds_left is None else f", some {duration(seconds_left)} left")
+
+
 def size(number: float | None) -> str:
     """Return bytes as `512 B`, `3.4 MB`, `1.2 GB`; units are powers of 1000."""
     if number is None:

@@ -30,6 +30,7 @@ from redolake.apply.target import Tag, Terms
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.repair import RepairTask, hash_keys, repair
 from redolake.errors import FolderTaken, LakeMissing, RedolakeError, Transient
+from redolake.host.spark_settings import FEW_CHANGES
 from redolake.job.as_of import make_copy
 from redolake.job.batch import run_batch
 from redolake.job.history_prune import shorten_history
@@ -86,6 +87,16 @@ class Given:
 def batch(given: Given, may_commit: Callable[[], None]) -> Any:
     window = land(given.folder / "w", 10, 100, committed(0, 20, (3, update(1, "v1", "changed")), (1, insert(9, "new"))))
     return run_batch(given.spark, batch_spec(given.folder, [window], [given.mine]), may_commit=may_commit).tables[0]
+
+
+def batch_in_this_process(given: Given, may_commit: Callable[[], None]) -> Any:
+    """Merge the changes without Spark."""
+    before = given.spark.conf.get(FEW_CHANGES, None)
+    given.spark.conf.set(FEW_CHANGES, "direct")
+    try:
+        return batch(given, may_commit)
+    finally:
+        given.spark.conf.unset(FEW_CHANGES) if before is None else given.spark.conf.set(FEW_CHANGES, before)
 
 
 def batch_with_history(given: Given, may_commit: Callable[[], None]) -> Any:
@@ -216,7 +227,8 @@ def with_events(given: Given) -> None:
 WAYS = {
     one.__name__: one
     for one in (
-        batch, batch_with_history, batch_with_ddl, load, swap, repaired, filled, rebuilt, cut, copied_events, maintained
+        batch, batch_in_this_process, batch_with_history, batch_with_ddl, load, swap, repaired, filled, rebuilt, cut,
+        copied_events, maintained
     )
 }  # fmt: skip
 BEFORE = {"load": 2, "batch_with_history": 1, "rebuilt": 3}  # which question comes right before the commit, if not the first

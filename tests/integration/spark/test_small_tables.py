@@ -20,7 +20,7 @@ from tests.integration.spark.work import work_done
 
 pytestmark = pytest.mark.spark
 
-JOBS_OF_A_MERGE = 5
+JOBS_OF_A_TABLE = {"merge": 5, "direct": 0}
 INSERT = (1, """insert into "SHOP"."{}"("ID","V") values ('9','new');""")
 DELETE = (2, """delete from "SHOP"."{}" where "ID" = '1' and "V" = 'old';""")
 SET_ALONE = (3, """update "SHOP"."{}" set "V" = 'set' where "ID" = '2' and "V" = 'two';""")
@@ -41,7 +41,8 @@ def batch(spark: Any, folder: Path, changes: Mapping[str, tuple[int, str]]) -> t
     return result, [contents(mine) for mine in tasks]
 
 
-def test_each_further_table_costs_the_jobs_of_its_merge_alone(spark, tmp_path: Path) -> None:
+@pytest.mark.parametrize("few_changes", JOBS_OF_A_TABLE, indirect=True)
+def test_each_further_table_costs_the_jobs_of_its_merge_alone(spark, tmp_path: Path, few_changes: str) -> None:
     jobs = []
     for names in ("AB", "ABCD"):
         folder = tmp_path / names
@@ -52,10 +53,10 @@ def test_each_further_table_costs_the_jobs_of_its_merge_alone(spark, tmp_path: P
         assert [table.error for table in result.tables] == [None] * len(names)
         assert found == [{**THERE, 9: "new"}] * len(names)
 
-    assert (jobs[1] - jobs[0]) / 2 <= JOBS_OF_A_MERGE
+    assert (jobs[1] - jobs[0]) / 2 <= JOBS_OF_A_TABLE[few_changes]
 
 
-def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp_path: Path) -> None:
+def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp_path: Path, few_changes: str) -> None:
     """The redo of one UPDATE lacks a column, and moves the key; another table's change is not understood."""
     changes = {"A": INSERT, "B": MOVED_WITHOUT_V, "C": MISTAKEN, "D": DELETE, "E": SET_ALONE}
 
@@ -65,6 +66,9 @@ def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp
     assert "the redo names unknown columns: W" in result.tables[2].error["what"]
     assert found == [{**THERE, 9: "new"}, {1: "old", 7: "two"}, THERE, {2: "two"}, {1: "old", 2: "set"}]
     assert [table.balance.applied for table in result.tables] == [1, 1, 0, 1, 1]
+    assert [(table.inserted, table.updated, table.deleted) for table in result.tables] == [
+        (1, 0, 0), (1, 0, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0)
+    ]  # fmt: skip
 
 
 def test_where_the_common_job_fails_each_table_is_prepared_by_itself(

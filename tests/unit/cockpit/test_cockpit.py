@@ -328,12 +328,12 @@ def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
     shop.ledger.record_fact("snapshot", to_body(with_bytes), "SHOP.CUSTOMERS")
     found = seen(shop).tables[0].snapshot
     assert found.startswith("30 of 800 chunks, 7.5 GB of 200.0 GB (4 %), read AS OF SCN")
-    assert found.endswith("the last 50 s ago, some 1 h 30 min left then")
+    assert found.endswith("the last 50 s ago, some 1 h 30 min left")
     in_one_piece = SnapshotFact("reading", FIRST_SCN + 9, 120_000, seconds_left=95, expected=500_000, rows_per_second=4000)
     shop.ledger.record_fact("snapshot", to_body(in_one_piece), "SHOP.CUSTOMERS")
     found = seen(shop).tables[0].snapshot
     assert found.startswith("120,000 of some 500,000 (24 %) rows read AS OF SCN")
-    assert found.endswith("50 s ago, 4,000 rows a second, some 1 min 35 s left then")
+    assert found.endswith("50 s ago, 4,000 a second, some 1 min 35 s left")
     shown = prometheus_text([seen(shop)])
     of_table = '{pipeline="shop",table="SHOP.CUSTOMERS"}'
     for name, value in (("read_ratio", "0.24"), ("rows_per_second", "4000"), ("seconds_left", "95")):

@@ -405,6 +405,9 @@ def test_where_rows_are_kept_is_a_setting_of_spark() -> None:
     assert SparkSettings(conf={"a": "b"}, kept="replicated").settings == {"a": "b", "spark.redolake.kept": "replicated"}
     with pytest.raises(ValidationError, match="`kept` says it"):
         SparkSettings(conf={"spark.redolake.kept": "local"})
+    assert SparkSettings(few_changes="direct").settings == {"spark.redolake.fewChanges": "direct"}
+    with pytest.raises(ValidationError, match="`few_changes` says it"):
+        SparkSettings(conf={"spark.redolake.fewChanges": "direct"})
     with pytest.raises(ValidationError):
         SparkSettings(kept="somewhere")
 

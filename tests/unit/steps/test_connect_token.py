@@ -99,15 +99,17 @@ KEPT = {
 REFUSED = {
     "no host": ("spark-connect://", "names no host"),
     "no URL": ("h:443", "names no host"),
-    "a path": ("spark-connect://h/db", "`/db`"),
-    "a schema": (json.dumps({**JSON, "schema": "db"}), "`/db`"),
+    "a path": ("spark-connect://h/db", "path or schema"),
+    "a schema": (json.dumps({**JSON, "schema": "db"}), "path or schema"),
+    "a token with a slash": ("spark-connect://me:15/secret@h", "%2F"),
+    "a token with a semicolon": ("sc://h/;token=a;Secret=", "%3B"),
     "a port that is none": ("spark-connect://h:no", "no port"),
     "a fragment": ("sc://h/;token=a#b", "`#`"),
     "two tokens": ("sc://:pw@h/;token=t", "`token` twice"),
     "TLS that is neither": ("sc://h/;use_ssl=maybe", "`use_ssl`"),
     "a token without TLS": ("sc://h/;token=secret;use_ssl=false", "`use_ssl`"),
     "a list": (json.dumps({**JSON, "extra": {"hosts": ["a"]}}), "`hosts`"),
-    "a name that no header has": (json.dumps({**JSON, "extra": {"My Header": "x"}}), "`My Header`"),
+    "a name that no header has": (json.dumps({**JSON, "extra": {"My Header": "x"}}), "the name of none"),
     "a part without a value": ("sc://h/;token", "`token`"),
     "JSON that is cut": ('{"host": "h"', "is not the JSON"),
     "extra that is none": (json.dumps({**JSON, "extra": "{"}), "is not the JSON"),
@@ -146,7 +148,7 @@ def test_what_a_connection_cannot_pass_on_is_refused_by_name_and_no_token_is_sho
         remote_of(connected(tmp_path))
     assert says in str(refused.value)
     assert where in str(refused.value)
-    assert not any(secret in str(refused.value) for secret in ("secret", "pw", "a#b"))
+    assert not any(secret in str(refused.value) for secret in ("secret", "Secret", "pw", "a#b"))
 
 
 @pytest.mark.parametrize(

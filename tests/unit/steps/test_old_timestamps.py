@@ -15,7 +15,7 @@ import pytest
 
 from redolake.config import Pipeline
 from redolake.steps.checks import old_timestamps as checks
-from redolake.steps.checks.old_timestamps import old_files, old_timestamps
+from redolake.steps.checks.old_timestamps import of_history, of_table, old_files, old_timestamps
 from redolake.values.table import TableId
 
 TABLE = TableId("SHOP", "T")
@@ -41,7 +41,7 @@ def test_the_oldest_files_of_a_table_are_counted_and_the_cure_rewrites_them(tmp_
     kept = [None, *({"path": f"a%20{n}.parquet", "modificationTime": n, "stats": "{}"} for n in range(3))]
     pq.write_table(pa.table({"add": kept}), tmp_path / "_delta_log" / f"{2:020d}.checkpoint.parquet")
 
-    found = old_files(TABLE, str(tmp_path))
+    found = of_table(TABLE, str(tmp_path))
 
     assert found is not None
     assert found.what.startswith("2 of the 3 oldest of its 5 files have timestamps as INT96")
@@ -55,13 +55,13 @@ def test_files_that_are_gone_new_or_of_no_timestamp_are_no_finding(tmp_path: Pat
     add(tmp_path / "lost", 0, "old.parquet", int96=True)
     (tmp_path / "lost" / "old.parquet").unlink()
 
-    assert [old_files(TABLE, str(tmp_path / name)) for name in ("removed", "local", "lost", "none")] == [None] * 4
+    assert [old_files(str(tmp_path / name)) for name in ("removed", "local", "lost", "none")] == [None] * 4
 
 
 def test_files_of_a_history_are_looked_at_too(tmp_path: Path) -> None:
     add(tmp_path, 0, "a.parquet", int96=True)
 
-    found = old_files(TABLE, str(tmp_path), is_history=True)
+    found = of_history(TABLE, str(tmp_path))
 
     assert found is not None
     assert (found.subject, "history rebuild SHOP.T" in found.cure) == ("SHOP.T: history", True)
@@ -72,7 +72,8 @@ def test_doctor_looks_at_tables_and_at_histories(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(checks, "open_to_read", lambda pipeline: nullcontext(SimpleNamespace(pipeline=pipeline)))
     monkeypatch.setattr(checks, "with_contents", lambda _: {TABLE})
     looked = list[tuple[object, ...]]()
-    monkeypatch.setattr(checks, "old_files", lambda *given, **choice: looked.append((*given[1:], *choice.values())))
+    monkeypatch.setattr(checks, "of_table", lambda _, path: looked.append(("table", path)))
+    monkeypatch.setattr(checks, "of_history", lambda _, path: looked.append(("history", path)))
 
     assert old_timestamps(cast(Pipeline, pipeline)) == []
-    assert looked == [("/lake/t",), ("/lake/_history/t", True)]
+    assert looked == [("table", "/lake/t"), ("history", "/lake/_history/t")]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from redolake.apply.commit_ranges import CommitRange, Known, known_versions
@@ -128,6 +129,7 @@ class ToMerge:
     upserts: int | None = None
     nulled: int = 0  # values of the changes that are NULL by rule
     asks_target: bool = True
+    rows: pa.Table | None = None  # the changes, where this process has them
 
 
 @dataclass(frozen=True, slots=True)

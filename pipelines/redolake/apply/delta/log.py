@@ -26,6 +26,7 @@ COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
+BYTES = "bytes"  # in our metadata: the size of the files after a commit without a checksum
 UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
 KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
 # Operations that bring rows to other files, or files to the log again.
@@ -45,6 +46,7 @@ FORMS: dict[str, dict[str, tuple[type, ...]]] = {
         "ddl_scn": (int, type(None)),
         "ddl_step": (int, type(None)),
         CHECKED: (int, type(None)),
+        BYTES: (int, type(None)),
         "epoch_since": (int, type(None)),
     },
 }
@@ -141,9 +143,10 @@ class DeltaLog:
         return self.known[commit]
 
     def table_bytes(self) -> int | None:
-        """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""
+        """Return the size of the table's files by Delta's checksum of this version, or by its commit; None when neither says
+        it."""
         size = self._checksum().get("tableSizeBytes")
-        return size if isinstance(size, int) else None
+        return size if isinstance(size, int) else self.newest_metadata().get(BYTES)
 
     def schema(self) -> Any:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""
@@ -171,8 +174,11 @@ class DeltaLog:
 
     def features(self) -> frozenset[str]:
         """Return the reader and writer features that the protocol names; older protocols name none."""
-        protocol = self._last("protocol", "protocol")
+        protocol = self.protocol()
         return frozenset(map(str, [*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())]))
+
+    def protocol(self) -> dict[str, Any]:
+        return self._last("protocol", "protocol")
 
     def last_ddl(self, app_id: str) -> tuple[int, int] | None:
         """Return SCN and step of the last DDL that was followed completely since the last position of an application id."""
@@ -185,6 +191,11 @@ class DeltaLog:
             if any(action.get("txn", {}).get("appId") == app_id for action in actions):
                 return None
         return None
+
+    @property
+    def newest(self) -> str:
+        """The file of the newest commit."""
+        return f"{self.folder}/{self.version:020d}.json"
 
     def newest_metadata(self) -> dict[str, Any]:
         """Return what the user metadata of the newest commit says, if that is ours; empty for any other one."""

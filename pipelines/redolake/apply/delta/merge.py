@@ -37,14 +37,12 @@ def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOption
     """Return what was merged; None where Delta has this transaction already."""
     table, answer = writer.table, list[Row]()
     columns, spark = tuple(table.columns.values()), table.spark
-    names = (
-        "op",
-        *(frames.key(i) for i in has.key),
-        *(frames.after(c.id) for c in columns),
-        *(frames.unknown(i) for i in has.missing),
-    )
     lacks = [any_of(F.col(frames.unknown(i)) for i in has.missing).alias("lacks")] if has.missing else []
-    names = (*names, *(["is_read"] if set(has.objects) - set(has.missing) else []), *(["is_whole"] if has.has_whole else []))
+    names = (
+        *has.types(table.columns),
+        *(["is_read"] if set(has.objects) - set(has.missing) else []),
+        *(["is_whole"] if has.has_whole else []),
+    )
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)

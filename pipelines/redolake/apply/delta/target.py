@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, cast
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.context import ApplyContext
-from redolake.apply.delta import evolve, merge, settings
+from redolake.apply.delta import evolve, merge, settings, small_merge
 from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.features import beyond, check_readers, statistics_clause
 from redolake.apply.delta.log import UPKEEP, our_metadata, readable_log
@@ -41,6 +42,10 @@ RETENTION = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 
 
 class DeltaTarget(DeltaTable):
+    @property
+    def takes_rows(self) -> bool:
+        return small_merge.takes_rows(self)
+
     def attempt(self) -> Attempt | None:
         found = None if self.log is None or self.position is None else self.log.commit_info(self.app_id, self.position)
         note = {} if found is None else our_metadata({"commitInfo": found})
@@ -141,8 +146,9 @@ class DeltaTarget(DeltaTable):
 class ChangeWriter(Writer):
     """The writer with the verb that only changes of rows need."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        return merge.merge(self, net, has, options)
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions, rows: pa.Table | None = None) -> RowCounts | None:
+        merged = None if rows is None else small_merge.merge_rows(self, rows, has, options)
+        return merge.merge(self, net, has, options) if merged is None else merged
 
 
 def upkeep(spec: MaintenanceSpec, what: str) -> Tag:

@@ -91,7 +91,7 @@ def commit(
     check_owner(table.log, terms.owner, terms.table, table.path, terms.use)
     is_other = table.version != before if terms.exact else (before or 0) > (table.version or 0)
     if table.standing != seen or is_other:
-        raise Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
+        raise changed_meanwhile(terms)
     if not terms.any_rows:
         check_foreign(table.log, table.base_id, terms.table, table.path, terms.covers)
     if table.log is not None and not (terms.any_rows and table.log.foreign_writes(base_of(table.base_id))):
@@ -102,6 +102,10 @@ def commit(
     crash.point(point)
     check_alone(table, terms, tag, before)
     table.is_proved = True
+
+
+def changed_meanwhile(terms: Terms) -> Transient:
+    return Transient("another writer changed the table meanwhile", cure="wait: it is tried again", table=terms.table)
 
 
 def check_alone(table: DeltaTable, terms: Terms, tag: Tag, before: int | None) -> None:

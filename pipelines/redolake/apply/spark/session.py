@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.connect_token import TOKEN
 from redolake.host.runtime import prepare_this_process, spark_jars
-from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, FIXED, KEPT, WORKERS_PYTHON, default_property
+from redolake.host.spark_settings import AS_WRITTEN, CHECKPOINTS, FEW_CHANGES, FIXED, KEPT, WORKERS_PYTHON, default_property
 from redolake.values.target_options import why_refused
 
 DELTA = {
@@ -329,5 +329,5 @@ def is_connect(spark: SparkSession) -> bool:
 
 def _runtime(conf: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that a running server accepts from a client; memory, jars and catalogs are its own."""
-    settable = ("spark.sql.", "spark.databricks.", KEPT)
+    settable = ("spark.sql.", "spark.databricks.", KEPT, FEW_CHANGES)
     return {k: v for k, v in conf.items() if k.startswith(settable) and not k.startswith(tuple(DELTA))}

@@ -26,17 +26,28 @@ def old_timestamps(pipeline: Pipeline) -> list[Finding]:
     with suppress(RedolakeError), open_to_read(pipeline) as context, ThreadPoolExecutor(LOGS_AT_ONCE) as pool:
         tables = sorted(with_contents(context) & set(context.pipeline.by_id))
         of = context.pipeline
-        found = [
-            *pool.map(lambda table: old_files(table, of.target(table)), tables),
-            *pool.map(lambda table: old_files(table, of.history_target(table), is_history=True), tables),
-        ]
+        found = [*pool.map(lambda table: of_table(table, of.target(table)), tables)]
+        found += pool.map(lambda table: of_history(table, of.history_target(table)), tables)
         return [finding for finding in found if finding is not None]
     return []
 
 
-def old_files(table: TableId, path: str | None, *, is_history: bool = False) -> Finding | None:
-    if path is None:
+def of_table(table: TableId, path: str) -> Finding | None:
+    if (what := old_files(path)) is None:
         return None
+    return Finding(str(table), what, f"run `redolake snapshot {table} --replace`, which writes them again", "warning")
+
+
+def of_history(table: TableId, path: str | None) -> Finding | None:
+    if path is None or (what := old_files(path)) is None:
+        return None
+    again = f"`redolake history rebuild {table} --execute --yes --reason WHY`"
+    cure = f"read it with Spark or DuckDB; or move {path} away and run {again}: it has what is in the landing then"
+    return Finding(f"{table}: history", what, cure, "warning")
+
+
+def old_files(path: str) -> str | None:
+    """Say how many of the oldest files of a Delta table have such timestamps; None for none, and where it cannot be read."""
     with suppress(LakeDamaged, pa.ArrowException, *storage_errors()):  # type: ignore[arg-type]
         log = read_log(path)
         if log is None or not any(field.get("type") == "timestamp" for field in log.fields()):
@@ -50,13 +61,8 @@ def old_files(table: TableId, path: str | None, *, is_history: bool = False) -> 
                 schema = pq.ParquetFile(opened).schema
                 old += any(schema.column(number).physical_type == "INT96" for number in range(len(schema)))
         if old:
-            what = (
+            return (
                 f"{old} of the {len(oldest)} oldest of its {len(files)} files have timestamps as INT96: 9999-12-31 is "
                 "2262-04-11 or an error for most readers but Spark and DuckDB"
             )
-            if is_history:
-                again = f"`redolake history rebuild {table} --execute --yes --reason WHY`"
-                cure = f"read it with Spark or DuckDB; or move {path} away and run {again}: it has what is in the landing then"
-                return Finding(f"{table}: history", what, cure, "warning")
-            return Finding(str(table), what, f"run `redolake snapshot {table} --replace`, which writes them again", "warning")
     return None

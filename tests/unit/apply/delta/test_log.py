@@ -294,7 +294,7 @@ def ask_everything(path: str) -> None:
         partial(log.commit_info, "p/S.T/1", 10), partial(log.load, "p/S.T/1", 1), partial(log.last_ddl, "p/S.T/1"),
         partial(log.note_with, "epoch_since"), partial(log.foreign_writes, own), partial(log.ours_after, own, 0),
         partial(log.last_version_with, 0, own), partial(recorded_owners, log), partial(fields_with_ids, log),
-        partial(position_of, path, "p/S.T/1"), partial(find_swap, path, "p/S.T/1", "x", 1), partial(old_files, TABLE, path),
+        partial(position_of, path, "p/S.T/1"), partial(find_swap, path, "p/S.T/1", "x", 1), partial(old_files, path),
     )  # fmt: skip
     for question in asked:
         with suppress(LakeDamaged):

@@ -40,6 +40,13 @@ LIVES: dict[str, tuple[Rows, Sequence[Transaction], Sequence[Rows]]] = {
     "gets another key and goes": ({}, [[insert(1, "a", "A"), move(1, 2, "b", "B"), delete(2, "A")]], [{}]),
     "gets another key and the old one back": ({}, [[insert(1, "a", "A"), move(1, 2, "b", "B"), move(2, 1, "c", "A")]],
         [{1: "c"}]),
+    "keys are shifted, and the one that gives way shows two ROW_IDs": (
+        {1: "o"}, [[insert(2, "a", "A")], [move(1, 2, "o", "X"), move(2, 3, "a", "B")]], [{1: "o", 2: "a"}, {2: "o", 3: "a"}],
+    ),
+    "in one transaction": ({1: "o"}, [[insert(2, "a", "A"), move(1, 2, "o", "X"), move(2, 3, "a", "B")]], [{2: "o", 3: "a"}]),
+    "and it changes before": (
+        {1: "o", 2: "p"}, [[update(2, "q", "A"), move(1, 2, "o", "X"), delete(2, "B")]], [{2: "o"}],
+    ),
 }  # fmt: skip
 
 
