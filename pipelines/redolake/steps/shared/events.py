@@ -35,6 +35,8 @@ def due_events(run: Run) -> tuple[Event, ...]:
     be read is recorded, as one that cannot be written."""
     keep = run.pipeline.keep.events
     if keep is None:
+        if run.ledger.fact("events") is not None:
+            record_failure(run, "")
         return ()
     try:
         log = read_log(log_folder(run.pipeline.lake))
