@@ -75,4 +75,4 @@ def test_a_migrated_row_that_is_deleted_is_gone(tmp_path: Path, spark: Any, read
         assert with_history.equal, with_history
         assert "its history says the same" in str(with_history)
         assert of_rowids.extra_rows, "only a comparison finds it, as doctor says"
-        assert "it stays in the lake after its DELETE" in str(steps.examine(pipeline, source=shop.params).findings)
+        assert "it stays in the lake after its DELETE" in str(steps.examine(steps.Run(pipeline, shop.params)).findings)

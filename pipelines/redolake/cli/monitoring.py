@@ -65,6 +65,9 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
             show_all(read_each(selected), output)
 
 
+MOST_TABLES = 20  # of a pipeline, that have a line each
+
+
 def show_one(pipeline: Pipeline, output: Output) -> None:
     from redolake import steps
 
@@ -100,8 +103,18 @@ def show_all(each: Mapping[str, Overview | RedolakeError], output: Output) -> No
 
 
 def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:
-    """`states` are those of the page, with all that makes them less than they say."""
-    rows = [(t.table, states.get(t.table, t.state), t.complete_to_scn, utc_text(t.complete_to_at)) for t in status.tables]
+    """`states` are those of the page, with all that makes them less than they say. Of many tables those that are live, and no
+    less, share a line: `tables` has each."""
+    live = [t for t in status.tables if states.get(t.table, t.state) == "live"]
+    shared = live if len(status.tables) > MOST_TABLES else []
+    rows = [
+        (t.table, states.get(t.table, t.state), t.complete_to_scn, utc_text(t.complete_to_at))
+        for t in status.tables
+        if t not in shared
+    ]
+    if shared:
+        least = min(shared, key=lambda t: t.complete_to_scn or 0)
+        rows.append((f"{len(shared)} more", "live", least.complete_to_scn, utc_text(least.complete_to_at)))
     landed, start = status.landed_to_scn, status.next_start_scn
     landed_to = "nothing has landed" if landed is None else f"landed to SCN {landed}{beside(status.landed_to_at)}"
     goes_on = (

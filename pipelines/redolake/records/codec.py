@@ -25,6 +25,7 @@ from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from redolake.errors import FormatTooNew, LandingDamaged, LedgerDamaged, rebuild_cure
+from redolake.values.scn import ChainPosition
 
 T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
@@ -44,7 +45,14 @@ def check_time(text: str) -> str:
     return text
 
 
-Time = Annotated[str, AfterValidator(check_time)]  # ISO, with a zone: checked where a record is read
+def check_position(text: str) -> str:
+    """Return the name of a chain position. Raises ValueError for what is none."""
+    return ChainPosition.parse(text).name
+
+
+# Checked where a record is read.
+Time = Annotated[str, AfterValidator(check_time)]  # ISO, with a zone
+PositionName = Annotated[str, AfterValidator(check_position)]
 
 
 def noun_of(kind: type[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from redolake.records.codec import PositionName
 from redolake.values.scn import ChainPosition
 
 
@@ -19,12 +20,12 @@ class TransactionName:
 
 @dataclass(frozen=True, slots=True)
 class SplitTransaction:
-    """`committed` is the name of the chain position of its COMMIT; None where none was read."""
+    """`committed` is where its COMMIT stands in the chain; None where none was read."""
 
     con_id: int | None
     xid: str
     rows: int  # change rows that were read without their START
-    committed: str | None = None
+    committed: PositionName | None = None
 
     @property
     def committed_at(self) -> ChainPosition | None:

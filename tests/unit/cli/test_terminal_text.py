@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Group
 
@@ -11,7 +13,7 @@ from redolake.cli.output import console, findings_text, given, grid, print_alert
 from redolake.cli.quarantine import quarantine_text
 from redolake.errors import Finding
 from redolake.steps.proof.quarantine import QuarantinedChange, QuarantineList
-from redolake.steps.shared.status import Status
+from redolake.steps.shared.status import Status, TableStatus
 from tests.unit.steps.test_lines import filled
 
 HOSTILE = ("[red]x", "[/]", "[link=https://a.b]x", ":warning:", "a\x1b]0;title", "a\x9b2Jb", "a\u202eb", "a\\[b]")
@@ -48,6 +50,20 @@ def test_no_name_of_a_pipeline_s_status_begins_a_line(text: str, capsys: pytest.
     shown = capsys.readouterr().out
     assert shown.count("FORGED") > 20
     assert [line for line in shown.splitlines() if line.startswith("FORGED")] == []
+
+
+def test_of_many_tables_those_that_are_no_less_than_live_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    live = [TableStatus(f"SHOP.T{n}", "live", 1000 + n) for n in range(40)]
+    tables = (TableStatus("SHOP.H", "held", 900), *live)
+    found = replace(filled(Status, "shop", on=False, none=True), tables=tables)
+
+    console.print(tables_grid(found, {"SHOP.T7": "live, behind"}))
+
+    shown = capsys.readouterr().out
+    assert [name for name in ("SHOP.H", "SHOP.T7", "SHOP.T8", "39 more", "live, behind", "1000") if name not in shown] == [
+        "SHOP.T8"
+    ]
+    assert len(shown.splitlines()) < 12
 
 
 def test_a_long_list_of_changes_in_quarantine_shows_its_beginning_and_says_where_all_are(

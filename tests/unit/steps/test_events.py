@@ -44,9 +44,11 @@ def test_each_kind_of_fact_is_an_event_with_one_name(pipeline: Pipeline) -> None
     assert found == tuple(sorted(found, key=lambda one: (one["happened_at"], one["id"])))
 
 
-def test_without_the_setting_nothing_is_asked(pipeline: Pipeline) -> None:
+def test_without_the_setting_nothing_is_written_and_no_failure_stays(pipeline: Pipeline) -> None:
     with Run(pipeline.model_copy(update={"keep": pipeline.keep.model_copy(update={"events": None})})) as run:
+        record_failure(run, "the disk is full")
         assert due_events(run) == ()
+        assert run.ledger.fact("events") is None
 
 
 def test_a_log_that_cannot_be_read_is_recorded_with_its_first_time_and_forgotten_once_it_can(pipeline: Pipeline) -> None:
@@ -78,7 +80,7 @@ def test_a_proof_whose_history_differs_is_not_equal(pipeline: Pipeline) -> None:
     differs = ProofFact(99, 7, 12, history=ProvedHistory(extra_rows=2))
     with Run(pipeline) as run:
         run.ledger.record_proof(TableId("SHOP", "ORDERS"), to_body(differs))
-        (found,) = (one for one in due_events(run) if one["kind"] == "proof" and one["to_scn"] == 99)
+        (found,) = (one for one in due_events(run) if one["kind"] == "proof" and one["last_scn"] == 99)
     assert (found["reason"], found["text"]) == ("differs", "its history: 0 missing rows, 2 extra rows")
 
 

@@ -53,6 +53,8 @@ def filled(kind: Any, text: str, *, on: bool, none: bool, name: str = "") -> Any
         return dict.fromkeys(("code", "what", "cure"), text)
     if name == "at" or name.endswith("_at"):
         return "2026-03-01T10:00:00+00:00"
+    if name == "committed":
+        return "0000000001-00000000000000000900"
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return None if none and NoneType in arguments else filled(arguments[0], text, on=on, none=none)
