@@ -13,6 +13,7 @@ from redolake.land.cures import found_again, mine_again
 from redolake.land.parquet import read_columns
 from redolake.land.split import COLUMNS, after_next_window
 from redolake.records.gaps import DeclaredGap
+from redolake.records.snapshots import SnapshotBegun
 from redolake.records.split import SplitTransaction, SplitTransactions
 from redolake.records.windows import WindowManifest
 from redolake.values.scn import ChainPosition
@@ -76,14 +77,16 @@ class Gaps:
 
     @crash.writer
     def keep_without_start(self, name: str) -> None:
-        """Keep from now on which transactions have no START: a snapshot was begun, and nobody showed what was open."""
+        """Keep from now on which transactions have no START: a snapshot was begun, and nobody showed what was open. That this
+        is so is beside the states, which may be removed."""
+        self._files.write_record_once(layout.unlisted_file(name), SnapshotBegun())
         if not self._files.names(layout.split_folder(name)):
             self._files.write_record_once(layout.split_file(name, BEFORE_WINDOWS), SplitTransactions())
 
     @property
     def keeps_without_start(self) -> bool:
-        """Whether a snapshot was begun at which nobody showed what was open, or a gap was asked about."""
-        return bool(self._files.names(layout.SPLIT))
+        """Whether a snapshot was begun at which nobody showed what was open."""
+        return bool(self._files.names(layout.UNLISTED))
 
     def _windows_after(self, name: str, start: ChainPosition, newest: str) -> Sequence[WindowManifest]:
         """Return the windows after the one called `newest`, from `start` to the next gap."""

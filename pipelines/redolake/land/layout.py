@@ -15,6 +15,8 @@ windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slic
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
+unlisted/<resetlogs id>-<scn>.json             the gap, or the chain's begin, after which a snapshot was begun at which nobody
+                                               showed what was open
 restored/<gap or range>/                       chain/, windows/ that were mined beside the chain, from restored logs
 closed/<gap>/<OWNER.NAME>-<snapshot scn>.json  a table that has what the gap lacked, with the proof
 dictionary/from-<resetlogs id>-<scn>/          <resetlogs id>-<scn>.json: when each plan has read the data dictionary, and which
@@ -64,7 +66,7 @@ CONTINUED, MAINTENANCE = "continued", "maintenance"
 KEYS = "keys"
 LAKE_MARKS = "_redolake"
 READINGS_FROM = "from-"
-RESTORED, CLOSED = "restored", "closed"
+RESTORED, CLOSED, UNLISTED = "restored", "closed", "unlisted"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
 HASHED = "hashed-"
@@ -149,6 +151,10 @@ def split_folder(gap: str) -> str:
 
 def split_file(gap: str, window: str) -> str:
     return f"{split_folder(gap)}/{_named(window)}.json"
+
+
+def unlisted_file(begin: str) -> str:
+    return f"{UNLISTED}/{_named(begin)}.json"
 
 
 def restored_landing(gap: str) -> str:

@@ -121,6 +121,7 @@ def test_no_name_leads_out_of_its_folder_in_the_landing(name: str) -> None:
         layout.in_window(name, name): "windows",
         layout.drop_file(name): "drops",
         layout.split_file(name, name): "split",
+        layout.unlisted_file(name): "unlisted",
         layout.load_spec(name): "loads",
         layout.load_manifest(name): "loads",
         layout.batch_spec(name, name): "batches",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from redolake.errors import FormatTooNew, LandingConflict
+from redolake.land import layout
 from redolake.land.landing import Landing
 from redolake.records.batches.carry import OpenTransaction
 from redolake.records.codec import decode, encode, from_body, to_body
@@ -200,6 +202,21 @@ def test_a_commit_without_a_start_is_known_also_of_a_transaction_without_rows(la
         "7.7.7": ChainPosition(12, 410).name,
     }
     assert {one.xid: one.scn for one in state.begun} == {"5.5.6": 356}, "5.5.5 had its undo slot before"
+
+
+def test_that_nobody_showed_what_was_open_is_known_without_the_states_and_not_from_a_gap(landing):
+    """A damaged state is removed, as docs/how-to/damaged-files.md says, and prune leaves one. Commits are noticed then too."""
+    begin = ChainPosition(11, 100)
+    landing.gaps.declare(gap(300, 310))
+    land(landing, window(310, 350, [(THREE,)]), 310, rows=((on_two(320, 7, "1.1.1"),),))
+    assert landing.gaps.split_by(gap(300, 310)) == ()
+    assert not landing.gaps.keeps_without_start, "no batch of a primary reads windows for it"
+
+    landing.gaps.keep_without_start(begin.name)
+    shutil.rmtree(landing.files.location(layout.SPLIT))
+    assert landing.gaps.keeps_without_start
+    state = landing.gaps.without_start(gap(300, 310).name, gap(300, 310).end.chain_position)
+    assert [one.committed for one in state.transactions] == [ChainPosition(11, 320).name]
 
 
 def test_rows_without_their_transactions_number_are_of_the_one_that_has_the_undo_slot(landing):
