@@ -21,10 +21,11 @@ def one_line(text: str) -> str:
 
 
 # What other programs and people write into URLs and settings: user:password@ before a host, and the value of a key that
-# stands for a secret, as in signed URLs of object stores, connection strings of Azure, and settings of Hadoop.
+# stands for a secret, as in signed URLs of object stores, connection strings of Azure, and settings of Hadoop. After a
+# slash such a name is that of a partition's folder.
 SECRETS = re.compile(
     r"(?<=://)[^\s/@:'\"<>]*:(?!\d+/)[^\s@'\"<>]+(?=@)"
-    r"|(?<![\w.-])(?P<name>(?:[\w.-]*(?:secret|passw(?:or)?d|token|signature|credential|account[._-]?key|access[._-]?key)[\w.-]*"
+    r"|(?<![\w./-])(?P<name>(?:[\w.-]*(?:secret|passw(?:or)?d|token|signature|credential|account[._-]?key|access[._-]?key)[\w.-]*"
     r"|pwd|sig)=)(?:'[^']*'|\"[^\"]*\"|[^\s&;,'\"<>)]+)",
     re.IGNORECASE,
 )

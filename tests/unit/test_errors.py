@@ -59,6 +59,7 @@ WITH_SECRETS = {
     "host=h password='a tiger' sslpassword=tiger": "host=h password=*** sslpassword=***",
     "abfss://c@a.dfs.core.windows.net/p": None,
     "hdfs://nn:8020/x and http://h:4318/a@b": None,
+    "/lake/shop/t/TOKEN_TYPE=basic/part-0.parquet": None,
     'update "T" set "PASSWORD" = 1, token 5': None,
 }
 
