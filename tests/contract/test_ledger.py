@@ -235,6 +235,10 @@ def test_of_a_password_with_an_at_sign_no_part_is_shown(url: str) -> None:
     assert "ret" not in str(caught.value)
 
 
+def test_an_at_sign_that_is_written_as_the_error_says_is_taken() -> None:
+    assert store.checked_url("postgresql://me%40corp:sec%40ret@host/d%40b").translate_connect_args()["database"] == "d@b"
+
+
 def test_a_ledger_path_that_cannot_be_a_folder_is_an_error(tmp_path):
     (tmp_path / "file").touch()
 

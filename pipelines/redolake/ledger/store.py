@@ -175,7 +175,9 @@ def checked_url(text_: str) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise _unusable(f"names {url.get_backend_name()}, which is not supported")
-    if url.get_backend_name() == "postgresql" and "@" in f"{url.host}{url.database}":  # a part of the password, for drivers
+    given = text_.partition("://")[2].partition("/")[2].partition("?")[0]  # the database, if the password has no slash
+    is_read_wrong = "@" in f"{url.host}" or ("@" in f"{url.database}" and "@" in given)  # by drivers, which take a part as it
+    if url.get_backend_name() == "postgresql" and is_read_wrong:
         raise _unusable("has an @ in its user, password or database: write it as %40")
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
         raise _unusable("names no file, so nothing would be kept")
