@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
+from redolake.config.mapping import column_name
 from redolake.config.on_error import OnError, QuarantineLimit
 from redolake.config.pipeline_settings import PipelineSettings
 from redolake.config.resnapshot import ResnapshotLimits
@@ -202,7 +203,7 @@ class Pipeline(PipelineSettings):
         both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add")}
         mask = {
             **own.mask,
-            **{name: one for name, one in self.mask.items() if name not in own.mask},
+            **{name: one for name, one in self.mask.items() if column_name(name) not in own.masks},
         }  # the first pattern counts
         return own.model_copy(update={**both, "mask": mask, "mask_key": own.mask_key or self.mask_key})
 

@@ -188,6 +188,13 @@ def test_a_tables_own_names_and_masks_come_before_those_of_the_pipeline() -> Non
     assert pipeline.table(TABLE).masks == {"EMAIL": "redact", "NOTE": "null"}
 
 
+def test_a_tables_own_mask_comes_before_the_pipelines_whatever_letters_they_are_written_with() -> None:
+    text = file_with("mask: {email: redact, 'n*': hash}", "mask: {EMAIL: clear, 'N*': null}")
+    pipeline = parse_configuration(text, {}).pipelines["shop"]
+
+    assert pipeline.shape(TABLE).masks == {"EMAIL": "redact", "N*": "hash"}
+
+
 def test_a_column_with_more_than_a_rule_keeps_its_rule_unless_it_has_an_expression() -> None:
     settings = "columns: {A: string, B: {type: 4, comment: c}, '\"c\"': {expression: a, type: 'decimal(20, 4)'}}"
     table = parse_configuration(file_with(settings), {}).pipelines["shop"].table(TABLE)
