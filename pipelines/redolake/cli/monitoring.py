@@ -105,13 +105,10 @@ def show_all(each: Mapping[str, Overview | RedolakeError], output: Output) -> No
 def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:
     """`states` are those of the page, with all that makes them less than they say. Of many tables those that are live, and no
     less, share a line: `tables` has each."""
-    live = [t for t in status.tables if states.get(t.table, t.state) == "live"]
-    shared = live if len(status.tables) > MOST_TABLES else []
-    rows = [
-        (t.table, states.get(t.table, t.state), t.complete_to_scn, utc_text(t.complete_to_at))
-        for t in status.tables
-        if t not in shared
-    ]
+    shown = [(t, states.get(t.table, t.state)) for t in status.tables]
+    shared = [t for t, state in shown if state == "live" and len(shown) > MOST_TABLES]
+    own = [(t, state) for t, state in shown if state != "live" or not shared]
+    rows = [(t.table, state, t.complete_to_scn, utc_text(t.complete_to_at)) for t, state in own]
     if shared:
         least = min(shared, key=lambda t: t.complete_to_scn or 0)
         rows.append((f"{len(shared)} more", "live", least.complete_to_scn, utc_text(least.complete_to_at)))
