@@ -20,6 +20,7 @@ from redolake.cli import LogHandler, app, output
 from redolake.cli.setup import edit_text
 from redolake.errors import Finding
 from redolake.host.progress import Progress, count_rows
+from redolake.ledger import open_ledger
 from redolake.reconcile.dropped_transactions import DropReport, OpenTransactionReport
 from redolake.records.proofs import TableProof
 from redolake.steps.apply.transactions import DropCost, TransactionList
@@ -200,7 +201,7 @@ def test_a_pipeline_that_cannot_be_read_costs_no_other_its_metrics_nor_its_statu
     if what == "ledger":
         ledger.write_text(NO_DATABASE)
     elif what == "cell":
-        run("run", "-p", "crm", "-c", str(settings))  # makes the ledger, and finds no Oracle
+        open_ledger(f"sqlite:///{ledger}", "crm").close()
         with closing(sqlite3.connect(ledger)) as database, database:
             database.execute("INSERT INTO redolake_facts VALUES ('crm', 'runway', '', '{\"x\": 1}', '2026-01-01')")
     result = CliRunner().invoke(app, ["metrics", "-c", str(settings)])
