@@ -13,8 +13,8 @@ from redolake.land.cures import found_again, mine_again
 from redolake.land.parquet import read_columns
 from redolake.land.split import COLUMNS, after_next_window
 from redolake.records.gaps import DeclaredGap
-from redolake.records.snapshots import SnapshotBegun
 from redolake.records.split import SplitTransaction, SplitTransactions
+from redolake.records.unlisted import NobodyListed
 from redolake.records.windows import WindowManifest
 from redolake.values.scn import ChainPosition
 
@@ -79,7 +79,7 @@ class Gaps:
     def keep_without_start(self, name: str) -> None:
         """Keep from now on which transactions have no START: a snapshot was begun, and nobody showed what was open. That this
         is so is beside the states, which may be removed."""
-        self._files.write_record_once(layout.unlisted_file(name), SnapshotBegun())
+        self._files.write_record_once(layout.unlisted_file(name), NobodyListed())
         if not self._files.names(layout.split_folder(name)):
             self._files.write_record_once(layout.split_file(name, BEFORE_WINDOWS), SplitTransactions())
 

@@ -64,6 +64,7 @@ from redolake.records.snapshots import (
     SnapshotManifest,
 )
 from redolake.records.split import SplitTransaction, SplitTransactions, TransactionName
+from redolake.records.unlisted import NobodyListed
 from redolake.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
 from redolake.values.chunks import Chunk
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
@@ -190,6 +191,7 @@ RECORDS: tuple[Any, ...] = (
     SnapshotPause(True, "who", "when"),
     SnapshotGivenUp("why"),
     SnapshotBegun(),
+    NobodyListed(),
     RedoNeededFrom(40),
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),
     Pruned(

@@ -40,6 +40,7 @@ FORMATS = {
     "attempt": (1, "9b0864141343"),
     "batch spec": (16, "5f2a3e65d63d"),
     "batch result": (11, "05986d6deb64"),
+    "nobody listed": (1, "a3a9e7304ee1"),
     "snapshot spec": (9, "bcbd48a45e84"),
     "snapshot result": (2, "9e9bd8b4ce3c"),
     "window manifest": (2, "ad55e744423f"),

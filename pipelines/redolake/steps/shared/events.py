@@ -40,7 +40,7 @@ def due_events(run: Run) -> tuple[Event, ...]:
             record_failure(run, "")
         return ()
     try:
-        return found_since(run, keep)
+        return events_since(run, keep)
     except LedgerUnavailable:
         raise
     except RedolakeError as error:
@@ -50,7 +50,7 @@ def due_events(run: Run) -> tuple[Event, ...]:
     return ()
 
 
-def found_since(run: Run, keep: timedelta) -> tuple[Event, ...]:
+def events_since(run: Run, keep: timedelta) -> tuple[Event, ...]:
     log = read_log(log_folder(run.pipeline.lake))
     last = None if log is None else log.txns().get(commits_of(run.name))
     at = now()
