@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyspark
 
 from redolake.apply.delta.commit import text_of
 from redolake.apply.delta.log import BYTES, DeltaLog
@@ -60,6 +61,8 @@ TYPES: Mapping[str, pa.DataType] = {
     "double": pa.float64(),
 }
 DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+# Spark 3 refuses old dates and timestamps of a file whose writer is not named: their calendar may be another one.
+CALENDAR = {"org.apache.spark.version": pyspark.__version__}
 # One file as Spark writes it, but for statistics: those of pyarrow leave NaN out, and a reader needs none of a small file.
 FORM: Mapping[str, Any] = {
     "compression": "snappy",
@@ -79,8 +82,18 @@ def takes_rows(table: DeltaTable) -> bool:
     reader, writer = protocol.get("minReaderVersion"), protocol.get("minWriterVersion")
     is_known = (reader, writer) in ((1, 1), (1, 2)) or (reader in (1, 3) and writer == 7 and log.features() <= FEATURES)
     of_delta = {name for name in properties if name.startswith("delta.")}
-    is_plain = of_delta <= PROPERTIES and not log.partition_columns() and protocol_of(table.path) in CREATES_ONCE
+    is_plain = of_delta <= PROPERTIES and not log.partition_columns() and creates_once(table)
     return is_known and is_plain and arrow_schema(log) is not None
+
+
+def creates_once(table: DeltaTable) -> bool:
+    """Return whether a commit is a file that exactly one writer creates. A log store that somebody has chosen may have other
+    rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
+    protocol = protocol_of(table.path)
+    if protocol in ("file", "local"):
+        return True
+    chosen = (f"spark.delta.logStore.{protocol}.impl", "spark.delta.logStore.class")
+    return protocol in CREATES_ONCE and not any(table.spark.conf.get(name, None) for name in chosen)
 
 
 def arrow_schema(log: DeltaLog) -> pa.Schema | None:
@@ -149,6 +162,8 @@ def merge_tables(
     """Return the rows after the net changes, by the rules of merge_sql; None where MERGE would refuse a change, or where a key
     does not name one row."""
     marks, ids = options.deletes == "mark", {column.name: column.id for column in columns.values()}
+    if not set(there.schema.names) <= {*ids, *options.own_columns}:
+        return None
     of_change = {name: name if name in options.own_columns else frames.after(ids[name]) for name in there.schema.names}
     if any(net.schema.field(new).type != there.schema.field(name).type for name, new in of_change.items()):
         return None
@@ -209,7 +224,9 @@ def same_keys(there: pa.Table, net: pa.Table) -> tuple[np.ndarray[Any, Any], np.
 
 def as_parquet(rows: pa.Table) -> bytes:
     with pa.BufferOutputStream() as out:
-        pq.write_table(rows, out, **FORM)
+        with pq.ParquetWriter(out, rows.schema, **FORM) as writer:
+            writer.write_table(rows)
+            writer.add_key_value_metadata(CALENDAR)
         return bytes(out.getvalue())
 
 
