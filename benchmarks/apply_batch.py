@@ -112,7 +112,7 @@ def copy_table(source: str, target: str, table: str, other: str) -> None:
     """Copy a loaded table as if another one had been loaded, which Spark would do in seconds."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*.crc"))
     for file in Path(target, "_delta_log").glob("0*"):
-        file.write_text(file.read_text().replace(f"/{table}/", f"/{other}/"))
+        file.write_text(file.read_text().replace(table, other))
 
 
 def spec_of(*arguments: Any, redo: Mapping[str, Any], **newer: Any) -> Any:
@@ -154,7 +154,7 @@ def count_requests() -> list[str]:
 
 def jobs_of(spark: Any, connect: bool) -> int:
     """Return how many jobs Spark has begun; a Connect client cannot ask."""
-    return 0 if connect else spark.sparkContext._jsc.sc().dagScheduler().nextJobId().get()
+    return 0 if connect else int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def session(connect: bool, settings: dict[str, str]) -> Any:

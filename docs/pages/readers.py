@@ -20,10 +20,12 @@ by `make readers`. [One SELECT for each](../how-to/read-the-lake.md), [how to ch
 A cell is a value, shown or searched. It is **right** where a reader shows the value that Redolake means, or finds exactly the rows that meet a condition, **refused** where it raises
 an error, and **wrong** where it shows or finds something else without one. NaN is larger than all numbers and equal to itself, as in Oracle; that delta-rs to Arrow and pandas compare
 it by IEEE 754 counts as right. With `readers: any` a cell is wrong only where the test shows who is right about the same: pyarrow's filter for pandas, delta-rs's SQL for a text of
-characters U+10FFFF, 0 for -0.0, a version for a moment.
+characters U+10FFFF, 0 for -0.0, Polars for NaN and zero in files of delta-rs, a version for a moment.
 
 delta-kernel in Java is asked by `make readers` alone, through `tests/support/KernelReader.java`: a condition chooses files, and the kernel's own evaluator the rows. A session in New York is
-the reader's setting for its time zone, or that of its process.
+the reader's setting for its time zone, or that of its process. A run that was stopped goes on from what it has: a reader's answers count for tables that are written alike
+(protocol, schema, properties, statistics, footers), its version and the same questions; all else is asked again. The table with history has all columns. Spark Connect is asked for values in each
+state, and by conditions where a table is as written and by partitions.
 
 """
 TRINO = """
@@ -49,10 +51,10 @@ def values() -> Iterator[str]:
 def counted(golden: dict[str, Any]) -> Iterator[str]:
     states = list(dict.fromkeys(state for of in golden["counts"].values() for state in of))
     yield "\n## Counts\n\nRight/refused/wrong, of the questions that were asked. Without *spark:* the table has `readers: any`.\n\n"
-    yield f"| Reader | {' | '.join(states)} |\n|---{'|---' * len(states)}|\n"
+    yield f"| Reader | Asked on | {' | '.join(states)} |\n|---|---{'|---' * len(states)}|\n"
     for reader, of in golden["counts"].items():
         cells = " | ".join("/".join(map(str, of[state])) if state in of else "" for state in states)
-        yield f"| {reader} {golden['versions'][reader]} | {cells} |\n"
+        yield f"| {reader} {golden['versions'][reader]} | {', '.join(golden['asked'][reader])} | {cells} |\n"
 
 
 def others(golden: dict[str, Any]) -> Iterator[str]:
@@ -67,6 +69,9 @@ def others(golden: dict[str, Any]) -> Iterator[str]:
             refused[reader, detail].append(
                 f"{state}, {column}" if column in ("LONG_", "TEXT_") and "spark:" not in state else state
             )
+    for reader, states in golden["refused"].items():
+        for state, result in states.items():
+            refused[reader, result.partition(": ")[2]] += [state] * golden["counts"][reader][state][1]
     yield "\n## What is wrong\n\n| Reader | Column: cells | Where | For example |\n|---|---|---|---|\n"
     alike: dict[tuple[str, str, str], list[tuple[str, int, str]]] = defaultdict(list)
     for (reader, column), cells in sorted(wrong.items()):

@@ -97,6 +97,12 @@ def test_parquet_refuses_a_scale_above_the_precision(tmp_path: Path, scale: int)
     used_in="pipelines/redolake/land/parquet.py",
     says="Each page has a checksum, which Spark and pyarrow compare when they read it",
 )
+@assumes(
+    "the checksum of a page is compared where it is asked for",
+    of="pyarrow",
+    used_in="docs/architecture/writes.md",
+    says="Spark and pyarrow compare checksums of pages too",
+)
 def test_a_changed_page_is_an_error_by_its_checksum_only(tmp_path: Path) -> None:
     file, values = tmp_path / "a.parquet", list(range(10_000))
     pq.write_table(pa.table({"a": values}), file, write_page_checksum=True, compression="none", use_dictionary=False)

@@ -20,7 +20,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from tests.support.assumes import assumes
-from tests.support.lake_readers import DuckDb, delta_extension
+from tests.support.lake_readers import DuckDb, delta_extension, readers_here
 
 
 def written(path: Path, values: list[Any], type_: pa.DataType, **options: Any) -> dict[str, Any]:
@@ -325,3 +325,51 @@ def test_duckdb_passes_over_minus_zero(tmp_path: Path) -> None:
 def test_duckdb_rounds_in_a_union() -> None:
     found = duckdb.sql("SELECT CAST(0.5 AS DECIMAL(38,10)) AS n UNION ALL SELECT CAST(7 AS DECIMAL(38,0))").fetchall()
     assert sorted(found) == [(Decimal(1),), (Decimal(7),)]
+
+
+@assumes(
+    "a table becomes a frame by way of Arrow",
+    of="pandas",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="pandas reads through delta-rs to Arrow",
+)
+def test_a_frame_is_made_of_the_arrow_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, [1], pa.int64())
+    monkeypatch.setattr(DeltaTable, "to_pyarrow_table", lambda *_args, **_kwargs: pa.table({"a": [2]}))
+    assert DeltaTable(tmp_path).to_pandas()["a"].tolist() == [2]
+
+
+@assumes(
+    "a text that is no UTF-8 is an error when it is decoded",
+    of="deltalake",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="which all readers but Spark require",
+)
+def test_readers_refuse_bytes_that_are_no_text(tmp_path: Path) -> None:
+    written(tmp_path, ["x"], pa.string())
+    (file,) = tmp_path.glob("*.parquet")
+    no_text = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"], pa.binary()).buffers())
+    pq.write_table(pa.table({"a": no_text, "b": [0]}), file)
+
+    def change(action: dict[str, Any]) -> None:
+        if "add" in action:
+            action["add"] |= {"size": file.stat().st_size, "stats": '{"numRecords": 1}'}
+
+    change_log(tmp_path, change)
+    for reader in readers_here():
+        with pytest.raises(Exception, match=r"(?i)utf-8|string encoding|wrapping"):
+            reader.rows(str(tmp_path))
+
+
+@assumes(
+    "a schema named as the open database is ambiguous",
+    of="duckdb",
+    used_in="docs/how-to/read-as-of.md",
+    says="it takes `shop.orders` in `shop.duckdb` for either",
+)
+def test_duckdb_takes_no_schema_named_as_its_file(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as database:
+        database.execute("CREATE SCHEMA shop.shop")
+        database.execute("CREATE TABLE shop.shop.orders (id INT)")
+        with pytest.raises(duckdb.BinderException, match="Ambiguous reference"):
+            database.execute("SELECT * FROM shop.orders")

@@ -31,6 +31,7 @@ from tests.e2e.kill_workflows import (
 from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture_all, prepare
 from tests.fixtures.shop import open_shop
 from tests.fixtures.spark import QUIET_AND_SHORT
+from tests.support.assumes import assumes
 from tests.support.waiting import wait_until
 from tests.thirds import third_of_this_run
 from tests.unit.host.test_crash import spark_points
@@ -105,6 +106,12 @@ def test_each_workflow_survives_a_kill_after_each_write_with_each_event_between(
 # --- Killed from outside ---------------------------------------------------------------------------------------------
 
 
+@assumes(
+    "a server goes on with the statement of a client that is gone",
+    of="pyspark",
+    used_in="docs/architecture/writes.md",
+    says="a Connect server goes on with the statement of a killed client",
+)
 @everywhere
 def test_a_client_may_be_killed_while_the_server_merges_for_it(testbed: KillTestbed) -> None:
     """The server continues the killed client's merge: the next run may conflict with it, and tries again."""

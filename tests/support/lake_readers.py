@@ -123,10 +123,7 @@ class Reader:
         return found
 
     def rows(self, path: str) -> list[Row]:
-        found = self.table(path)
-        # Python has no year 0, in which the first moment of year 1 is in New York.
-        in_utc = [field.with_type(pa.timestamp("us", "UTC")) if is_zoned(field.type) else field for field in found.schema]
-        return found.cast(pa.schema(in_utc)).to_pylist()
+        return rows_of(self.table(path))
 
     def table(self, path: str) -> pa.Table:
         raise NotImplementedError
@@ -167,6 +164,12 @@ class Reader:
         return version(self.package)
 
 
+def rows_of(table: pa.Table) -> list[Row]:
+    # Python has no year 0, in which the first moment of year 1 is in New York.
+    in_utc = [field.with_type(pa.timestamp("us", "UTC")) if is_zoned(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(in_utc)).to_pylist()
+
+
 def is_zoned(type_: pa.DataType) -> bool:
     return pa.types.is_timestamp(type_) and type_.tz is not None
 
@@ -185,11 +188,11 @@ class DeltaRsArrow(Reader):
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
         table = DeltaTable(path)
         table.load_as_version(when)
-        return table.to_pyarrow_table().to_pylist()
+        return rows_of(table.to_pyarrow_table())
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         reader = DeltaTable(path).load_cdf(starting_version=first, ending_version=last)
-        return pa.table(reader.read_all()).to_pylist()
+        return rows_of(pa.table(reader.read_all()))
 
     def history(self, path: str) -> list[datetime]:
         return [datetime.fromtimestamp(one["timestamp"] / 1000, UTC) for one in reversed(DeltaTable(path).history())]
@@ -228,15 +231,7 @@ class Pandas(DeltaRsArrow):
         return DeltaTable(path).to_pandas(**self.options)
 
     def rows(self, path: str) -> list[Row]:
-        frame = self.frame(path)
-        # A NaN of a column of doubles may be NULL or NaN: pandas does not tell.
-        return [
-            {
-                name: None if value is None or value is pandas.NaT or value is pandas.NA else as_python(value)
-                for name, value in row.items()
-            }
-            for row in frame.astype(object).to_dict("records")
-        ]
+        return rows_of_frame(self.frame(path))
 
     def ids(self, path: str, condition: Condition) -> set[int]:
         frame, values = self.opened(path, self.frame), list(condition.values)
@@ -254,13 +249,24 @@ class Pandas(DeltaRsArrow):
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
         table = DeltaTable(path)
         table.load_as_version(when)
-        return table.to_pandas(**self.options).to_dict("records")
+        return rows_of_frame(table.to_pandas(**self.options))
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         raise NotImplementedError
 
     def history(self, path: str) -> list[datetime]:
         raise NotImplementedError
+
+
+def rows_of_frame(frame: pandas.DataFrame) -> list[Row]:
+    # A NaN of a column of doubles may be NULL or NaN: pandas does not tell.
+    return [
+        {
+            name: None if value is None or value is pandas.NaT or value is pandas.NA else as_python(value)
+            for name, value in row.items()
+        }
+        for row in frame.astype(object).to_dict("records")
+    ]
 
 
 def as_python(value: Any) -> Any:
@@ -296,7 +302,7 @@ class DeltaRsSql(Reader):
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
         table = DeltaTable(path)
         table.load_as_version(when)
-        return pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()).to_pylist()
+        return rows_of(pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()))
 
     def literal(self, value: Any, type_: str) -> str:
         if type_ == "binary":
@@ -332,7 +338,7 @@ class DuckDb(Reader):
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
         if not isinstance(when, int):
             raise NotImplementedError
-        return self.connection.sql(f"SELECT * FROM delta_scan({quoted(path)}, version = {when})").to_arrow_table().to_pylist()
+        return rows_of(self.connection.sql(f"SELECT * FROM delta_scan({quoted(path)}, version = {when})").to_arrow_table())
 
     def literal(self, value: Any, type_: str) -> str:
         if type_ == "binary":
@@ -352,7 +358,7 @@ class PolarsLazy(Reader):
         return set(map(int, frame.filter(polars_filter(condition)).collect()["ID"].to_list()))
 
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return polars.scan_delta(path, version=when).collect().to_arrow().to_pylist()
+        return rows_of(polars.scan_delta(path, version=when).collect().to_arrow())
 
 
 class PolarsEager(PolarsLazy):
@@ -366,7 +372,7 @@ class PolarsEager(PolarsLazy):
         return set(map(int, frame.filter(polars_filter(condition))["ID"].to_list()))
 
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return polars.read_delta(path, version=when).to_arrow().to_pylist()
+        return rows_of(polars.read_delta(path, version=when).to_arrow())
 
 
 def polars_filter(condition: Condition) -> polars.Expr:
@@ -402,7 +408,7 @@ class KernelRust(Reader):
         url = f"{Path(path).as_uri()}/"
         interface = kernel.PythonInterface(url)
         scan = kernel.TableChangesScanBuilder(kernel.Table(url), interface, first, last).build()
-        return scan.execute(interface).read_all().to_pylist()
+        return rows_of(scan.execute(interface).read_all())
 
 
 class KernelJava(Reader):
@@ -411,9 +417,15 @@ class KernelJava(Reader):
 
     name, version = "delta-kernel in Java", VERSION  # type: ignore[assignment]
     process: subprocess.Popen[str] | None = None
+    started_in = ""  # the zone
 
     def asked(self, path: str, **more: Any) -> list[Row]:
+        zone = os.environ.get("TZ", "")
+        if self.process is not None and zone != self.started_in:
+            self.process.communicate()
+            self.process = None
         if self.process is None:
+            self.started_in = zone
             java = [
                 environment()["JAVA_HOME"] + "/bin/java",
                 "-Xmx512m",
@@ -432,18 +444,6 @@ class KernelJava(Reader):
         if "error" in answer:
             raise type(answer["error"], (Exception,), {})(answer["text"])
         return [{name: kernel_value(*cell) for name, cell in row.items()} for row in answer["rows"]]
-
-    @contextmanager
-    def zone(self, name: str) -> Iterator[None]:
-        self.close()
-        with super().zone(name):
-            yield
-            self.close()
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.communicate()
-            self.process = None
 
     def table(self, path: str) -> pa.Table:
         return pa.Table.from_pylist(self.rows(path))
@@ -514,13 +514,13 @@ class Spark(Reader):
     def as_of(self, path: str, when: datetime | int) -> list[Row]:
         reader = self.session.read.format("delta")
         if isinstance(when, int):
-            return reader.option("versionAsOf", when).load(path).toArrow().to_pylist()
+            return rows_of(reader.option("versionAsOf", when).load(path).toArrow())
         text = when.strftime("%Y-%m-%d %H:%M:%S.%f")  # the session's zone is UTC
-        return reader.option("timestampAsOf", text).load(path).toArrow().to_pylist()
+        return rows_of(reader.option("timestampAsOf", text).load(path).toArrow())
 
     def feed(self, path: str, first: int, last: int) -> list[Row]:
         reader = self.session.read.format("delta").option("readChangeFeed", "true")
-        return reader.option("startingVersion", first).option("endingVersion", last).load(path).toArrow().to_pylist()
+        return rows_of(reader.option("startingVersion", first).option("endingVersion", last).load(path).toArrow())
 
     def history(self, path: str) -> list[datetime]:
         found = self.session.sql(f"DESCRIBE HISTORY delta.`{path}`").orderBy("version").selectExpr("unix_micros(timestamp)")

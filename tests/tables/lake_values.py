@@ -109,8 +109,8 @@ COLUMNS = (
         OracleType("TIMESTAMP WITH TIME ZONE", scale=6),
         pa.string(),
         "timestamp",
-        tuple(f" {v.isoformat(' ', 'microseconds')}000 +00:00" for v in NAIVE),
-        tuple(v.replace(tzinfo=UTC) for v in NAIVE),
+        (*(f" {v.isoformat(' ', 'microseconds')}000 +00:00" for v in NAIVE), " 2024-07-01 12:00:00.123456000 +05:30"),
+        (*(v.replace(tzinfo=UTC) for v in NAIVE), datetime(2024, 7, 1, 6, 30, 0, 123456, UTC)),
     ),
     LakeValues(
         "BC", OracleType("DATE"), pa.string(), "string", ("-0044-03-15 00:00:00", "-4712-01-01 00:00:00"), rule="string"

@@ -48,6 +48,41 @@ def test_an_assumption_is_said_where_it_is_used(one: Assumption) -> None:
     assert words_of(one.says) in words_of((ROOT / one.used_in).read_text())
 
 
+ENGINES = r"Spark(?: Connect)?|[Aa] Connect server|Delta|DuckDB|Polars|delta-rs(?: SQL)?|pandas|SQLite"
+LIBRARY = rf"(?:{ENGINES}|Airflow|SQLAlchemy|pyarrow|Arrow|sqlglot|VACUUM)"
+HELPERS = "do|does|can|cannot|never|also|only|alone"
+DOES = rf"(?!tables|files)(?:(?:{HELPERS}) (?:not )?[a-z]+|[a-z]+[^s\W]s|has|go|find|round|compare|read|take)"
+SAYS = re.compile(rf"(?:^|^[*|] (?:\*\*)?|[,;:|] |\b(?:but|because|since|which) ){LIBRARY}(?: and {LIBRARY})* {DOES}\b")
+OURS = (  # what Redolake lets them do
+    "Airflow lists the assets of a pipeline under the group",
+    "Delta gets a column `_rowid`",
+    "Spark computes the same over the Delta version",
+    "Spark decides which rows count",
+    "Spark evaluates the whole condition afterwards",
+    "Spark gets none whose SHA-256",
+    "VACUUM has removed files of that Delta version",
+)
+MEASURED = ("comparison.md", "performance.md")  # or by others' manuals
+ABOUT_LIBRARIES = [
+    page
+    for page in PAGES
+    if page.is_relative_to(ROOT / "docs") and page.parent.name not in ("reference", "development") and page.name not in MEASURED
+]
+
+
+def sentences(page: Path) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n|\n(?=[|*#-])", text_of(page)):
+        yield from re.split(r"(?<=[^.][.!?]) (?=[A-Z`*\[a-z])", " ".join(paragraph.split()))
+
+
+@pytest.mark.parametrize("page", ABOUT_LIBRARIES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_sentence_about_a_library_has_a_test(page: Path) -> None:
+    """It begins with the library, or a clause of it does: others are found by reading only."""
+    proven = [words_of(one.says) for one in assumptions() if ROOT / one.used_in == page]
+    said = [sentence for sentence in sentences(page) if any(SAYS.search(part) for part in re.split(r"(?<=[;:]) ", sentence))]
+    assert [sentence for sentence in said if not any(words in sentence for words in (*proven, *OURS))] == []
+
+
 def text_of(page: Path) -> str:
     """Return the page without code blocks, where brackets and `#` mean something else."""
     return FENCE.sub("", page.read_text())

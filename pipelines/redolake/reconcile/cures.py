@@ -131,6 +131,10 @@ def of_held(table: TableLine) -> Way:
     command, options = next(((one[1], one[2]) for one in IN_CURE.finditer(table.cure) if one[1] in WAYS), ("resume", ""))
     if any(option in options for option in NEED_A_CHOICE) or command in ("backfill", "swap"):
         return Way(why=why)
+    if command == "repair" and not differing_rows(table):
+        name = in_shell(table.table)
+        which = f"`redolake verify {name}` says which rows differ; where none does, `redolake resume {name}` lets it go on"
+        return Way(why=f"{why}. No comparison has found rows yet: {which}")
     return replace(WAYS[command], why=why, costs=whole_cost(table) if command == "snapshot" else "")
 
 

@@ -119,10 +119,8 @@ def begins_at(context: Run, position: ChainPosition) -> tuple[str, ChainPosition
 
 def without_start(context: Run, position: ChainPosition) -> SplitTransactions | None:
     """Return the transactions without a START in the redo that was read; None where each snapshot knew what was open."""
-    begin = begins_at(context, position)
-    if begin is None or not context.landing.gaps.keeps_without_start:
-        return None
-    return context.landing.gaps.without_start(*begin)
+    begin = begins_at(context, position) if context.landing.gaps.keeps_without_start else None
+    return None if begin is None else context.landing.gaps.without_start(*begin)
 
 
 def open_in_redo(context: Run) -> OpenTransactions | None:

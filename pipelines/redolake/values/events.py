@@ -10,7 +10,7 @@ FIELDS = {
     "kind": "string",
     "table_name": "string",
     "from_scn": "bigint",
-    "to_scn": "bigint",
+    "last_scn": "bigint",
     "row_count": "bigint",
     "inserted": "bigint",
     "updated": "bigint",

@@ -262,8 +262,11 @@ class Compiler:
         return Compiled(within, datatypes.NUMBER)
 
     def _in_subquery(self, value: Compiled, query: exp.Expression) -> Compiled:
-        _, rows = self._subquery_of(query)
+        columns, rows = self._subquery_of(query)
         run, key = value.run, (id(query), "members")
+        sides = value.info, columns[0]
+        if any(side.type in _PADDED for side in sides) or len({side.type in _TEXTS for side in sides}) > 1:
+            return self._in_converted(value, columns[0], rows)
 
         def within(row: Any, f: Frame) -> Any:
             found, wanted = rows(f, row), run(row, f)
@@ -273,6 +276,15 @@ class Compiler:
             if wanted is None or not members:
                 return None if members else False
             return True if wanted in members else (None if None in members else False)
+
+        return Compiled(within, datatypes.NUMBER)
+
+    def _in_converted(self, value: Compiled, column: ColumnInfo, rows: Rows) -> Compiled:
+        """Compare with each row of a subquery: values of two types are converted, and a CHAR has no blanks at its end."""
+
+        def within(row: Any, f: Frame) -> Any:
+            answers = [compared(COMPARE["EQ"], value, constant(r[0], column))(row, f) for r in rows(f, row)]
+            return True if True in answers else None if None in answers else False
 
         return Compiled(within, datatypes.NUMBER)
 
@@ -341,7 +353,8 @@ class Compiler:
 
     def _negative(self, node: exp.Neg) -> Compiled:
         inner = self.compile(node.this)
-        return Compiled(lambda row, f: negated(inner.run(row, f)), inner.info, inner.constant)
+        info = datatypes.NUMBER if inner.info.type in _TEXTS else inner.info
+        return Compiled(lambda row, f: negated(inner.run(row, f)), info, inner.constant)
 
     def _arithmetic(self, node: exp.Expression, sign: str) -> Compiled:
         left, right = self.compile(node.this), self.compile(node.expression)
@@ -350,6 +363,10 @@ class Compiler:
         intervals = [datatypes.INTERVALS[side.info.type] for side in (left, right) if side.info.type in datatypes.INTERVALS]
         info = dates[0] if len(dates) == 1 else intervals[0] if intervals and not dates else datatypes.NUMBER
         constant = left.constant and right.constant
+        if len(dates) == 2 and any(date.type.startswith("TIMESTAMP") for date in dates):
+            raise NotCompilable("a TIMESTAMP minus another")
+        if not dates and any(side.info.type == "BINARY_DOUBLE" for side in (left, right)):
+            info = datatypes.BINARY_DOUBLE
         return Compiled(lambda row, f: arithmetic(sign, a(row, f), b(row, f)), replace(info, name=""), constant)
 
     def _concatenation(self, node: exp.DPipe) -> Compiled:
@@ -527,7 +544,8 @@ def _result_of(function: Function, arguments: Sequence[Compiled]) -> ColumnInfo:
         "second": arguments[1:],
         "third": [*arguments[2::2], *(arguments[-1:] if len(arguments) % 2 == 0 else [])],
     }[function.result]
-    return _common(chosen or arguments)
+    info = _common(chosen or arguments)
+    return datatypes.NUMBER if function.result == "first?" and info.type in _TEXTS else info
 
 
 _PSEUDO: dict[str, Compiled] = {
@@ -550,6 +568,7 @@ _PSEUDO: dict[str, Compiled] = {
 
 
 _PADDED = ("CHAR", "NCHAR")
+_TEXTS = (*_PADDED, "VARCHAR2", "NVARCHAR2")
 
 
 def _same_for_all_rows(nodes: Sequence[exp.Expression]) -> bool:

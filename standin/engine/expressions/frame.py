@@ -110,9 +110,11 @@ def constant(value: Any, info: ColumnInfo) -> Compiled:
 
 
 def compared(test: Callable[[Any, Any], bool], left: Compiled, right: Compiled) -> Fn:
-    """Return the comparison as a closure. Like Oracle, ignore trailing blanks when one side is a CHAR column."""
+    """Return the comparison as a closure. Like Oracle, ignore trailing blanks when one side is a CHAR column, or both
+    are CHAR, as texts in quotes are."""
     a, b = left.run, right.run
-    padded = any(s.info.type in ("CHAR", "NCHAR") and s.info.name for s in (left, right))
+    chars = [s for s in (left, right) if s.info.type in ("CHAR", "NCHAR")]
+    padded = len(chars) == 2 or any(s.info.name for s in chars)
 
     def compare(row: Any, f: Frame) -> Any:
         x = a(row, f)

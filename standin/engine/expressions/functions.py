@@ -25,6 +25,7 @@ from standin.engine.expressions.frame import Frame
 from standin.engine.expressions.metadata import get_ddl
 from standin.engine.sessions.environment import context
 from standin.engine.types import datatypes
+from standin.engine.types.comparison import aligned
 from standin.engine.types.dates import NO_YEAR, parser_of, zoned_parser_of
 from standin.engine.types.formats import formatted_number
 from standin.engine.types.masks import date_text
@@ -154,15 +155,18 @@ CHARACTER_SETS = {
 def _substr(frame: Frame, value: Any, start: Any, length: Any = None) -> str | None:
     text, first = to_text(value, frame.nls), int(to_number(start))
     at = first - 1 if first > 0 else (len(text) + first if first < 0 else 0)
-    if at < 0 or (length is not None and length < 1):
+    size = None if length is None else int(to_number(length))
+    if at < 0 or (size is not None and size < 1):
         return None
-    return (text[at:] if length is None else text[at : at + int(length)]) or None
+    return (text[at:] if size is None else text[at : at + size]) or None
 
 
-def _round(frame: Frame, value: Any, digits: Any = 0) -> Any:
+def _round(frame: Frame, value: Any, digits: Any = None) -> Any:
     if isinstance(value, datetime):
+        if digits is not None and str(digits).upper() not in ("DD", "DDD", "J"):
+            raise OraError(3001, f"unimplemented feature: ROUND of a date to {digits}")
         return (value + timedelta(hours=12)).replace(hour=0, minute=0, second=0, microsecond=0)
-    return _quantized(value, int(digits), ROUND_HALF_UP)
+    return _quantized(value, int(digits or 0), ROUND_HALF_UP)
 
 
 def _trunc(frame: Frame, value: Any, digits: Any = None) -> Any:
@@ -196,6 +200,18 @@ def _truncated(at: datetime, unit: str) -> datetime:
         return at.replace(minute=0, second=0, microsecond=0)
     if unit == "MI":
         return at.replace(second=0, microsecond=0)
+    if unit == "Q":
+        return day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1)
+    if unit == "IW":
+        return day - timedelta(days=day.weekday())
+    if unit in ("D", "DY", "DAY"):  # of America, where the week begins on Sunday
+        return day - timedelta(days=day.isoweekday() % 7)
+    if unit == "WW":
+        return day - timedelta(days=(day.timetuple().tm_yday - 1) % 7)
+    if unit == "W":
+        return day - timedelta(days=(day.day - 1) % 7)
+    if unit in ("CC", "SCC", "SYYYY", "SYEAR", "YYY", "Y", "IYYY", "IY", "I", "RM", "HH12"):
+        raise OraError(3001, f"unimplemented feature: TRUNC of a date to {unit}")
     raise OraError(1898, "too many precision specifiers")
 
 
@@ -210,8 +226,17 @@ def _mod(frame: Frame, value: Any, divisor: Any) -> Any:
 
 
 def _decode(frame: Frame, value: Any, *rest: Any) -> Any:
+    """Compare all in the type of the first choice: as text if it is NULL."""
+    is_text = rest[0] is None or isinstance(rest[0], str)
     for i in range(0, len(rest) - 1, 2):
-        if value == rest[i] or (value is None and rest[i] is None):
+        if value is None or rest[i] is None:
+            found = value is rest[i]
+        elif is_text:
+            found = to_text(value, frame.nls) == to_text(rest[i], frame.nls)
+        else:
+            left, right = aligned(value, rest[i], frame.nls)
+            found = left == right
+        if found:
             return rest[i + 1]
     return rest[-1] if len(rest) % 2 else None
 
@@ -258,7 +283,23 @@ def _replace(frame: Frame, value: Any, part: Any, by: Any = None) -> str | None:
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda frame, *values: choose(values)
+    """Compare all arguments in the type of the first one."""
+
+    def run(frame: Frame, first: Any, *others: Any) -> Any:
+        if isinstance(first, str) and not all(isinstance(other, str) for other in others):
+            raise OraError(3001, "unimplemented feature: GREATEST or LEAST of a text and something else")
+        return choose([first, *(aligned(first, other, frame.nls)[1] for other in others)])
+
+    return run
+
+
+def _nullif(frame: Frame, a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return a
+    if isinstance(a, str) != isinstance(b, str):
+        raise OraError(932, "inconsistent datatypes")
+    left, right = aligned(a, b, frame.nls)
+    return None if left == right else a
 
 
 def _coalesce(frame: Frame, *values: Any) -> Any:
@@ -326,8 +367,10 @@ def _binary_to_raw(form: str) -> Callable[..., bytes]:
 
 
 def _to_number(frame: Frame, value: Any, mask: Any = None, *_: Any) -> Any:
-    if mask is None or set(str(mask).upper()) - {"X"}:
+    if mask is None or set(str(mask)) <= set("90"):
         return to_number(value)
+    if set(str(mask).upper()) - {"X"}:
+        raise OraError(3001, f"unimplemented feature: TO_NUMBER by the format {mask}")
     try:
         if len(str(value)) > len(str(mask)):
             raise ValueError
@@ -410,7 +453,7 @@ FUNCTIONS: dict[str, Function] = {
     "NVL": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
     "COALESCE": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
     "NVL2": Function(lambda frame, v, yes, no: no if v is None else yes, "second", nulls=True),
-    "NULLIF": Function(lambda frame, a, b: None if a == b else a, FIRST_ARGUMENT, nulls=True),
+    "NULLIF": Function(_nullif, FIRST_ARGUMENT, nulls=True),
     "DECODE": Function(_decode, "third", nulls=True),
     "UPPER": Function(lambda frame, v: to_text(v, frame.nls).upper(), FIRST_ARGUMENT),
     "LOWER": Function(lambda frame, v: to_text(v, frame.nls).lower(), FIRST_ARGUMENT),
@@ -432,7 +475,7 @@ FUNCTIONS: dict[str, Function] = {
     "TRUNC": Function(_trunc, FIRST_ARGUMENT + "?"),
     "MOD": Function(_mod, _NUMBER),
     "ABS": Function(_absolute, _NUMBER),
-    "SIGN": Function(lambda frame, v: (v > 0) - (v < 0), _NUMBER),
+    "SIGN": Function(lambda frame, v: (to_number(v) > 0) - (to_number(v) < 0), _NUMBER),
     "FLOOR": Function(_rounded_whole(ROUND_FLOOR), _NUMBER),
     "CEIL": Function(lambda frame, v: -int((-Decimal(to_number(v))).to_integral_value(rounding=ROUND_FLOOR)), _NUMBER),
     "POWER": Function(lambda frame, a, b: plain(EXACT.power(Decimal(to_number(a)), Decimal(to_number(b)))), _NUMBER),

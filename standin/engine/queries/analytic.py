@@ -24,7 +24,7 @@ from sqlglot.transforms import eliminate_join_marks
 from standin.engine.expressions.frame import Frame
 from standin.engine.queries.access import conjuncts, is_rownum_limit
 from standin.engine.queries.inference import UNKNOWN, Sources, infer_columns
-from standin.engine.queries.meaning import MACROS, with_oracles_meaning
+from standin.engine.queries.meaning import MACROS, compare_by_types, with_oracles_meaning
 from standin.engine.queries.oracle_types import (
     TOO_EXACT,
     check_digits,
@@ -193,6 +193,7 @@ def _translation(text: str, shapes: tuple[Shape, ...]) -> _Translation:
         sources[name] = tuple(info for _, info in shown)
         alias = identifier(node.args.get("alias")) or identifier(node.this)
         node.replace(exp.table_(name, alias=exp.to_identifier(alias, quoted=True), quoted=True))
+    compare_by_types(tree, {info.name: info.type for columns, _ in shapes for _, (_, info) in columns})
     columns_of_result, limit = infer_columns(tree, sources), _stream_limit(tree)
     return _Translation(*_template(tree), columns_of_result, referenced, limit)
 

@@ -21,7 +21,7 @@ def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> st
     signed = "S" in body
     body = body.replace("S", "").replace("G", ",").replace("D", ".")
     if not body or set(body) - set("90.,"):
-        raise OraError(1481, "invalid number format model")
+        raise _not_taken(mask)
     whole_mask, _, fraction_mask = body.partition(".")
     digits = len(fraction_mask)
     exact = EXACT.create_decimal(repr(value) if isinstance(value, float) else value)
@@ -39,6 +39,12 @@ def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> st
     text = whole + (marks[0] + fraction if fraction_mask else "")
     sign = "-" if exact < 0 else ("+" if signed else "")
     return sign + text if packed else (sign + text).rjust(len(body) + 1)
+
+
+def _not_taken(mask: str) -> OraError:
+    if set(mask.upper()) <= set("0123456789BCDEFGLMPRSTUVX$.,"):
+        return OraError(3001, f"unimplemented feature: the number format {mask}")
+    return OraError(1481, "invalid number format model")
 
 
 def _scientific(value: float | Decimal) -> str:

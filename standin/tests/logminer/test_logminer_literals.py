@@ -143,4 +143,4 @@ def test_mask_is_followed(mask, text):
 
 def test_mask_that_is_not_known_is_refused():
     with pytest.raises(OraError, match="ORA-01821"):
-        compile_mask("YYYY-QQ")
+        compile_mask("YYYY-ZZ")

@@ -9,7 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import functions as F
 
 from redolake.apply.spark.quoting import table_at
@@ -143,6 +145,18 @@ def test_delta_merges_into_no_table_with_a_column_of_its_own(spark: Any, tmp_pat
     of="delta-spark",
     used_in="pipelines/redolake/apply/delta/merge.py",
     says="Delta skipped the commit",
+)
+@assumes(
+    "a commit whose transaction is there already is skipped",
+    of="delta-spark",
+    used_in="docs/architecture/lake.md",
+    says="Delta skips MERGE's by its txn",
+)
+@assumes(
+    "a commit is skipped whose transaction the table has, and no other",
+    of="delta-spark",
+    used_in="docs/architecture/writes.md",
+    says="Delta skips only a version that it has",
 )
 def test_delta_skips_a_transaction_that_it_has(spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
@@ -293,6 +307,9 @@ def test_delta_widens_whole_numbers_to_decimals(spark: Any, tmp_path: Path, old:
     used_in="pipelines/redolake/apply/delta/nested.py",
     says="VACUUM passes over names that begin with _ or a dot",
 )
+@assumes(
+    "VACUUM removes no commit", of="delta-spark", used_in="docs/how-to/mask-columns.md", says="VACUUM alone leaves the log"
+)
 def test_vacuum_passes_over_hidden_folders(spark: Any, tmp_path: Path) -> None:
     table = tmp_path / "t"
     spark.range(1).selectExpr("id", "1 AS _k").write.format("delta").partitionBy("_k").save(str(table))
@@ -303,6 +320,7 @@ def test_vacuum_passes_over_hidden_folders(spark: Any, tmp_path: Path) -> None:
     with setting(spark, "spark.databricks.delta.retentionDurationCheck.enabled", "false"):
         spark.sql(f"VACUUM {table_at(str(table))} RETAIN 0 HOURS")
     assert {name for name, place in places.items() if place.exists()} == {"_own", ".own"}
+    assert (table / "_delta_log" / f"{0:020}.json").exists()
 
 
 @assumes(
@@ -443,3 +461,57 @@ def test_spark_writes_success_last(spark: Any, tmp_path: Path) -> None:
     spark.range(3).write.parquet(str(tmp_path / "t"))
     last = max((tmp_path / "t").glob("[!.]*"), key=lambda file: file.stat().st_mtime_ns)
     assert last.name == "_SUCCESS"
+
+
+@assumes(
+    "a feature that readers must know leaves the protocol with the history only, which is kept a day",
+    of="delta-spark",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="as Delta removes none without giving up the history",
+)
+def test_delta_drops_no_feature_at_once(spark: Any, tmp_path: Path) -> None:
+    table = table_at(str(tmp_path / "t"))
+    spark.range(9).write.format("delta").option("delta.enableDeletionVectors", "true").save(str(tmp_path / "t"))
+    said = refusal(lambda: spark.sql(f"ALTER TABLE {table} DROP FEATURE deletionVectors TRUNCATE HISTORY"))
+    assert "history" in said.lower()
+
+
+@assumes(
+    "a table is clustered only by columns of which it keeps statistics",
+    of="delta-spark",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="and of the columns of `cluster_by`, which Delta needs",
+)
+def test_delta_clusters_by_measured_columns(spark: Any, tmp_path: Path) -> None:
+    table = table_at(str(tmp_path / "t"))
+    only_a = "TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'a')"
+    said = refusal(lambda: spark.sql(f"CREATE TABLE {table} (a INT, b INT) USING delta CLUSTER BY (b) {only_a}"))
+    assert "statistics" in said or "stats" in said.lower()
+
+
+@assumes(
+    "extensions are read when a server starts",
+    of="pyspark",
+    used_in="docs/how-to/configure-spark.md",
+    says="A Connect server needs Delta's jars and settings when it starts",
+)
+def test_spark_takes_no_extension_later(spark: Any) -> None:
+    assert "CANNOT_MODIFY_STATIC_CONFIG" in refusal(lambda: spark.conf.set("spark.sql.extensions", "x"))
+
+
+@assumes(
+    "a row group whose footer leaves NaN out is passed over, unless filters are not pushed down",
+    of="pyspark",
+    used_in="docs/concepts/reading-the-lake.md",
+    says="in Spark set `spark.sql.parquet.filterPushdown` to `false`",
+)
+def test_spark_finds_nan_in_a_file_of_another_writer_without_pushed_filters(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"d": [1.0, float("inf"), float("nan")]}))
+    spark.sql(f"ALTER TABLE {table_at(path)} SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '0')")
+    DeltaTable(path).update(updates={"d": "d"})  # its statistics are not Delta's now
+    found = {}
+    for pushed in ("true", "false"):
+        with setting(spark, "spark.sql.parquet.filterPushdown", pushed):
+            found[pushed] = spark.sql(f"SELECT d FROM {table_at(path)} WHERE d = CAST('NaN' AS DOUBLE)").count()
+    assert found == {"true": 0, "false": 1}

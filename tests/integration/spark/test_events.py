@@ -61,7 +61,7 @@ def written(spark: Any, folder: Path, *found: dict[str, Any]) -> str:
 
 
 def test_an_event_is_there_once_and_its_types_are_plain(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = event("a", from_scn=5, to_scn=9, seconds=1.5, text="it's\n'; DROP"), event("b", who="Ann")
+    first, second = event("a", from_scn=5, last_scn=9, seconds=1.5, text="it's\n'; DROP"), event("b", who="Ann")
 
     with monkeypatch.context() as patch:
         patch.setattr(crash, "point", killed)

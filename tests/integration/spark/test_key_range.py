@@ -58,6 +58,12 @@ def test_a_batch_of_young_rows_does_not_read_the_file_of_old_ones(spark, tmp_pat
         assert contents(mine) == {1: "V1", **old_rows, 1001: "A", 1003: "c", 1004: "d"}
 
 
+@assumes(
+    "a MERGE whose first join ends with the target's keys warns of fewer rows",
+    of="delta-spark",
+    used_in="docs/troubleshooting.md",
+    says="Spark warns `Merge source has .. rows in initial scan but .. in second scan`",
+)
 def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_once(spark, tmp_path: Path) -> None:
     """MERGE first joins both sides to find the files with rows of these keys. A join of sorted rows ends where the target's
     keys end, so Delta counts fewer net changes there than in the join that writes, and logs a warning. Nothing is lost: what

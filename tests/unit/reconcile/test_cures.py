@@ -103,10 +103,11 @@ def test_a_table_that_is_not_right_gets_a_way_or_a_sentence_and_a_right_one_noth
             ({"state": "held", "cure": cure, **HOLD}, [command])
             for cure, command in zip(
                 CURES,
-                ["resume", "resume", "snapshot", "repair", "quarantine retry", "", "fill-columns", "", "resume"],
+                ["resume", "resume", "snapshot", "", "quarantine retry", "", "fill-columns", "", "resume"],
                 strict=True,
             )
         ),
+        ({"state": "held", "cure": CURES[3], "proofs": (proof(missing_rows=3),), **HOLD}, ["repair"]),
         ({"state": "held", "cure": "", "proofs": (proof(missing_rows=3),), **HOLD}, ["resume", "repair"]),
     ],
 )

@@ -42,9 +42,11 @@ def test_each_kind_of_fact_is_an_event_with_one_name(pipeline: Pipeline) -> None
     assert found == tuple(sorted(found, key=lambda one: (one["happened_at"], one["id"])))
 
 
-def test_without_the_setting_nothing_is_asked(pipeline: Pipeline) -> None:
+def test_without_the_setting_nothing_is_written_and_no_failure_stays(pipeline: Pipeline) -> None:
     with Run(pipeline.model_copy(update={"keep": pipeline.keep.model_copy(update={"events": None})})) as run:
+        record_failure(run, "the disk is full")
         assert due_events(run) == ()
+        assert run.ledger.fact("events") is None
 
 
 def test_a_log_that_cannot_be_read_is_recorded_with_its_first_time_and_forgotten_once_it_can(pipeline: Pipeline) -> None:

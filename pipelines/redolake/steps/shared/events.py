@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.context import Run, now
-from redolake.errors import LakeUnavailable, RedolakeError
+from redolake.errors import LakeDamaged, LakeUnavailable
 from redolake.host.filesystem import storage_errors
 from redolake.ledger.batch_stats import table_stats
 from redolake.records.codec import from_body, to_body
@@ -35,11 +35,13 @@ def due_events(run: Run) -> tuple[Event, ...]:
     be read is recorded, as one that cannot be written."""
     keep = run.pipeline.keep.events
     if keep is None:
+        if run.ledger.fact("events") is not None:
+            record_failure(run, "")
         return ()
     try:
         log = read_log(log_folder(run.pipeline.lake))
         last = None if log is None else log.txns().get(commits_of(run.name))
-    except RedolakeError as error:
+    except LakeDamaged as error:
         record_failure(run, error.what)
         return ()
     except storage_errors() as error:
@@ -76,7 +78,7 @@ def event(run: Run, kind: str, name: str, at: datetime, **more: Any) -> Event:
 def of_windows(run: Run, since: datetime) -> Iterator[Event]:
     for row in run.ledger.windows_since(since):
         if row.landed_at is not None:
-            scns = {"from_scn": row.start_scn, "to_scn": row.end_scn - 1}
+            scns = {"from_scn": row.start_scn, "last_scn": row.end_scn - 1}
             yield event(run, "window", row.name, row.landed_at, **scns, row_count=row.row_count, seconds=row.mine_seconds)
     if (loss := run.ledger.loss()) is not None:
         code, what = loss.error["code"], loss.error["what"]
@@ -86,7 +88,7 @@ def of_windows(run: Run, since: datetime) -> Iterator[Event]:
 def of_batches(run: Run, since: datetime) -> Iterator[Event]:
     for batch in run.ledger.batches_since(since):
         result = batch.result or {}
-        scns = {"from_scn": int(batch.scns.start), "to_scn": int(batch.scns.end) - 1}
+        scns = {"from_scn": int(batch.scns.start), "last_scn": int(batch.scns.end) - 1}
         spent, stats = result.get("seconds", {}), table_stats(batch, timedelta())
         rows, seconds = sum(one.size for one in stats.values()), spent.get("assemble", 0) + spent.get("apply", 0)
         yield event(run, "batch", batch.name, batch.changed_at, **scns, row_count=rows, seconds=float(seconds))
@@ -109,14 +111,14 @@ def of_tables(run: Run) -> Iterator[Event]:
     releases = [one for kind in ("resume", "approve DDL") for one in run.ledger.decisions(kind)] if held else []
     resumed = Counter(str(one.body.get("table")) for one in releases)
     for entry in held:
-        code, what, to_scn = entry.hold.get("code", ""), entry.hold.get("what", ""), entry.complete_to_scn
-        name, at = f"{entry.table}/{to_scn}/{code}/{resumed[str(entry.table)]}", entry.held_at or now()
-        yield event(run, "hold", name, at, table_name=str(entry.table), to_scn=to_scn, reason=code, text=what)
+        code, what, last_scn = entry.hold.get("code", ""), entry.hold.get("what", ""), entry.complete_to_scn
+        name, at = f"{entry.table}/{last_scn}/{code}/{resumed[str(entry.table)]}", entry.held_at or now()
+        yield event(run, "hold", name, at, table_name=str(entry.table), last_scn=last_scn, reason=code, text=what)
     facts = run.ledger.shown_facts(("snapshot", "proofs"))
     for table, found in facts["snapshot"].items():
         fact = from_body(SnapshotFact, found.body, f"the snapshot of {table}")
         if fact.state == "loaded":
-            loaded = {"to_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
+            loaded = {"last_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
             yield event(run, "snapshot", f"{table}/{fact.scn}", found.at, table_name=table, **loaded)
     for table, found in facts["proofs"].items():
         for body in found.body.get("proofs", ()):
@@ -124,7 +126,7 @@ def of_tables(run: Run) -> Iterator[Event]:
             at = datetime.fromisoformat(body["at"])
             said = {"reason": proof_word(proof), "text": proof_text(proof)}
             name = f"{table}/{body['at']}"
-            yield event(run, "proof", name, at, table_name=table, to_scn=proof.scn, row_count=proof.rows, **said)
+            yield event(run, "proof", name, at, table_name=table, last_scn=proof.scn, row_count=proof.rows, **said)
 
 
 def proof_word(proof: ProofFact) -> str:
