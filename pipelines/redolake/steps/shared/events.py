@@ -16,9 +16,10 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.context import Run, now
-from redolake.errors import LakeDamaged, LakeUnavailable
+from redolake.errors import FormatTooNew, LakeDamaged, LakeUnavailable, LedgerDamaged
 from redolake.host.filesystem import storage_errors
 from redolake.ledger.batch_stats import table_stats
+from redolake.reconcile.table_state import proofs_in
 from redolake.records.codec import from_body, to_body
 from redolake.records.shown_facts import FailureFact, ProofFact, SnapshotFact
 from redolake.values.events import commits_of, log_folder
@@ -26,13 +27,14 @@ from redolake.values.events import commits_of, log_folder
 Event = Mapping[str, Any]
 
 CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the hosts that write the ledger
+ROUNDED = timedelta(milliseconds=1)  # more than a time loses as the number of a commit
 FIRST = timedelta(days=1)  # a log begins with the last day
-MOST = 10_000  # events of one job
+MOST = 10_000  # events of one job that are newer than the log
 
 
 def due_events(run: Run) -> tuple[Event, ...]:
     """Return the events that the lake's log may lack, the oldest first; none where `keep.events` is not set. A log that cannot
-    be read is recorded, as one that cannot be written."""
+    be read is recorded, as one that cannot be written, and so is a fact that is damaged."""
     keep = run.pipeline.keep.events
     if keep is None:
         if run.ledger.fact("events") is not None:
@@ -50,9 +52,20 @@ def due_events(run: Run) -> tuple[Event, ...]:
     at = now()
     written = at - FIRST if last is None else min(at, datetime.fromtimestamp(last / 1_000_000, UTC))
     since = max(written - CLOCKS_DIFFER, at - keep)
-    every = chain(of_windows(run, since), of_batches(run, since), of_tables(run), of_people(run, since))
-    found = [one for one in every if since <= datetime.fromisoformat(one["happened_at"]) <= at]
-    return tuple(sorted(found, key=lambda one: (one["happened_at"], one["id"]))[:MOST])
+    try:
+        every = list(chain(of_windows(run, since), of_batches(run, since), of_tables(run), of_people(run, since)))
+    except (LedgerDamaged, FormatTooNew) as error:
+        record_failure(run, error.what)
+        return ()
+    found = [one for one in every if since <= happened_at(one) <= at]
+    found.sort(key=lambda one: (one["happened_at"], one["id"]))
+    # Those up to the newest one that is written are no step forward, however many they are.
+    late = sum(happened_at(one) <= written + ROUNDED for one in found)
+    return tuple(found[: late + MOST])
+
+
+def happened_at(event: Event) -> datetime:
+    return datetime.fromisoformat(event["happened_at"])
 
 
 def record_failure(run: Run, failed: str) -> None:
@@ -121,16 +134,10 @@ def of_tables(run: Run) -> Iterator[Event]:
             loaded = {"last_scn": fact.scn, "row_count": fact.rows, "seconds": fact.seconds}
             yield event(run, "snapshot", f"{table}/{fact.scn}", found.at, table_name=table, **loaded)
     for table, found in facts["proofs"].items():
-        for body in found.body.get("proofs", ()):
-            proof = from_body(ProofFact, body, f"the proofs of {table}")
-            at = datetime.fromisoformat(body["at"])
-            said = {"reason": proof_word(proof), "text": proof_text(proof)}
-            name = f"{table}/{body['at']}"
-            yield event(run, "proof", name, at, table_name=table, last_scn=proof.scn, row_count=proof.rows, **said)
-
-
-def proof_word(proof: ProofFact) -> str:
-    return "equal" if proof.is_equal else "differs" if proof.error is None else "not compared"
+        for proof in proofs_in(found.body, table):
+            said = {"reason": proof.word.lower(), "text": proof_text(proof)}
+            name = f"{table}/{proof.at}"
+            yield event(run, "proof", name, proof.when, table_name=table, last_scn=proof.scn, row_count=proof.rows, **said)
 
 
 def proof_text(proof: ProofFact) -> str | None:
