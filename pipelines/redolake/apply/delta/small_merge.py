@@ -32,6 +32,7 @@ from redolake.host.filesystem import (
     Modes,
     create_local,
     create_object,
+    creates_twice,
     is_local_filesystem,
     protocol_of,
     storage_errors,
@@ -71,6 +72,8 @@ FORM: Mapping[str, Any] = {
     "write_statistics": False,
     "write_page_checksum": True,
 }
+
+_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
 def takes_rows(table: DeltaTable) -> bool:
@@ -124,7 +127,7 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     try:
         there = read_files(log, paths, schema)
         found = None if there is None else merge_tables(there, rows, table.columns, has, options)
-        if found is None or not found[1].changed:
+        if found is None or not found[1].changed or not keeps_apart(table.path, log):
             return None
         content, counts = found
         name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
@@ -139,6 +142,17 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     except (*storage_errors(), pa.ArrowException):
         return None  # MERGE says what is wrong; if the commit is there after all, it skips its own
     return counts
+
+
+def keeps_apart(path: str, log: DeltaLog) -> bool:
+    """Return whether the table's store keeps two writers of one file apart: of an S3 store, after one trial for each bucket."""
+    bucket = log.folder.partition("/")[0]
+    if protocol_of(path) not in ("s3", "s3a") or bucket in _proven:
+        return True
+    if creates_twice(log.filesystem, f"{log.folder.removesuffix('_delta_log')}_created-once-{uuid.uuid4().hex}"):
+        return False
+    _proven.add(bucket)
+    return True
 
 
 def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Table | None:
