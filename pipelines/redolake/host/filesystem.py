@@ -169,6 +169,19 @@ def create_object(filesystem: Any, path: str, body: bytes) -> None:
     asked_again(filesystem.pipe_file, path, body, mode="create")
 
 
+def creates_twice(filesystem: Any, path: str) -> bool:
+    """Return whether the store lets two writers create one object, which is removed: some S3-compatible stores ignore the
+    condition."""
+    create_object(filesystem, path, b"")
+    try:
+        create_object(filesystem, path, b"")
+    except FileExistsError:
+        return False
+    finally:
+        filesystem.rm_file(path)
+    return True
+
+
 def create_local(path: str, body: bytes, modes: Modes) -> None:
     """Write a file under a new name. link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
     part = f"{path}.{uuid.uuid4().hex}{PART}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -20,6 +21,7 @@ from redolake.apply.lake_tables import open_table
 from redolake.apply.spark.thrown import failure_text
 from redolake.apply.target import Tag, Target, Terms
 from redolake.errors import LeaseHeld, RedolakeError
+from redolake.job.lake import check_lake
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.events import FIELDS, commits_of, log_folder
@@ -34,13 +36,16 @@ TABLE = TableId("", "_events")  # of the lake, not of Oracle
 def write_events(spark: SparkSession, spec: BatchSpec | MaintenanceSpec, may_commit: MayCommit) -> str:
     """Append the events of a spec that the log lacks. Return why that failed, empty where it did not: the ledger still has
     them, and no table waits for the log. Raises LeaseHeld."""
-    if spec.lake is None or not spec.events:
+    removes = isinstance(spec, MaintenanceSpec) and spec.events_from is not None
+    if spec.lake is None or not (spec.events or removes):
         return ""
     try:
-        commits, terms = commits_of(spec.pipeline), Terms(TABLE, None, may_commit, any_rows=True)
+        commits = commits_of(spec.pipeline)
+        terms = Terms(TABLE, None, may_commit, partial(check_lake, spec.lake), any_rows=True)
         table = open_table(spark, log_folder(spec.lake.lake), commits)
-        append(table, terms, Tag(commits, 0, {"pipeline": spec.pipeline}), spec.events)
-        if isinstance(spec, MaintenanceSpec):
+        if spec.events:
+            append(table, terms, Tag(commits, 0, {"pipeline": spec.pipeline}), spec.events)
+        if isinstance(spec, MaintenanceSpec) and removes and table.log is not None:
             cut(table, terms, spec)
             table.maintain(spec, MaintenanceTask(TABLE, table.path), terms)
     except LeaseHeld:

@@ -36,6 +36,7 @@ from redolake.host.filesystem import (
     code_of,
     create_local,
     create_object,
+    creates_twice,
     is_local_filesystem,
     make_folders,
     modes_under,
@@ -218,16 +219,9 @@ class Files:
         bucket = self._root.partition("/")[0]
         if protocol_of(self.url) not in ("s3", "s3a") or bucket in _proven:
             return
-        probe = self.path(f"created-once-{uuid.uuid4().hex}")
-        self._create_object(probe, b"")
-        try:
-            self._create_object(probe, b"")
-        except FileExistsError:
-            _proven.add(bucket)
-            return
-        finally:
-            self._fs.rm_file(probe)
-        raise ConfigurationError([Finding(self.url, NOT_ONCE, NOT_ONCE_CURE)])
+        if creates_twice(self._fs, self.path(f"created-once-{uuid.uuid4().hex}")):
+            raise ConfigurationError([Finding(self.url, NOT_ONCE, NOT_ONCE_CURE)])
+        _proven.add(bucket)
 
     def read(self, relative: str) -> bytes | None:
         """Return a JSON file's bytes, None when there is no such file. Raises LandingDamaged for one that is too large, of

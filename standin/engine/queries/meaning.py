@@ -126,6 +126,8 @@ def _comparison(node: Any) -> exp.Expression:
 
 
 def _compared(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, exp.DecodeCase):  # what is found by it is no part
+        return [node.expressions[0], *node.expressions[1:-1:2]]
     if isinstance(node, exp.Case):
         return [node.this, *(branch.this for branch in node.args["ifs"])] if node.this is not None else []
     return [*node.iter_expressions()]

@@ -24,10 +24,10 @@ from redolake.values import frames
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 from tests.integration.spark.landing import land
-from tests.integration.spark.reader_matrix import RIGHT, Cells, Lake, State, cells_of
+from tests.integration.spark.reader_matrix import RIGHT, Cells, Lake, State, asked, cells_of
 from tests.integration.spark.redo_rows import committed, delete, insert, update
 from tests.integration.spark.specs import TABLE, batch_spec, contents, loaded, task
-from tests.integration.spark.test_readers import GOLDEN, asked
+from tests.integration.spark.test_readers import ALL, GOLDEN
 from tests.support.lake_readers import Spark, readers_here
 from tests.tables.lake_values import COLUMNS
 
@@ -171,7 +171,7 @@ def test_each_value_of_each_type_is_what_spark_wrote_to_each_reader(spark, tmp_p
     written = {tuple(key): result for *key, result in json.loads(GOLDEN.read_text())["others"]}
     state, found = State("merged here", path, COLUMNS), Cells()
     for reader in (*readers_here(with_java=False), Spark(spark)):
-        found |= cells_of(reader, state, partial(asked, reader, replace(state, name="after OPTIMIZE")))
+        found |= cells_of(reader, state, partial(asked, reader, replace(state, name="after OPTIMIZE"), everything=ALL))
     worse = {
         key: result
         for key, result in found.items()

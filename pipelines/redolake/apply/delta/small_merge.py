@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyspark
 
 from redolake.apply.delta.commit import text_of
 from redolake.apply.delta.log import BYTES, DeltaLog
@@ -31,6 +32,7 @@ from redolake.host.filesystem import (
     Modes,
     create_local,
     create_object,
+    creates_twice,
     is_local_filesystem,
     protocol_of,
     storage_errors,
@@ -60,6 +62,8 @@ TYPES: Mapping[str, pa.DataType] = {
     "double": pa.float64(),
 }
 DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+# Spark 3 refuses old dates and timestamps of a file whose writer is not named: their calendar may be another one.
+CALENDAR = {"org.apache.spark.version": pyspark.__version__}
 # One file as Spark writes it, but for statistics: those of pyarrow leave NaN out, and a reader needs none of a small file.
 FORM: Mapping[str, Any] = {
     "compression": "snappy",
@@ -68,6 +72,8 @@ FORM: Mapping[str, Any] = {
     "write_statistics": False,
     "write_page_checksum": True,
 }
+
+_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
 def takes_rows(table: DeltaTable) -> bool:
@@ -79,8 +85,18 @@ def takes_rows(table: DeltaTable) -> bool:
     reader, writer = protocol.get("minReaderVersion"), protocol.get("minWriterVersion")
     is_known = (reader, writer) in ((1, 1), (1, 2)) or (reader in (1, 3) and writer == 7 and log.features() <= FEATURES)
     of_delta = {name for name in properties if name.startswith("delta.")}
-    is_plain = of_delta <= PROPERTIES and not log.partition_columns() and protocol_of(table.path) in CREATES_ONCE
+    is_plain = of_delta <= PROPERTIES and not log.partition_columns() and creates_once(table)
     return is_known and is_plain and arrow_schema(log) is not None
+
+
+def creates_once(table: DeltaTable) -> bool:
+    """Return whether a commit is a file that exactly one writer creates. A log store that somebody has chosen may have other
+    rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
+    protocol = protocol_of(table.path)
+    if protocol in ("file", "local"):
+        return True
+    chosen = (f"spark.delta.logStore.{protocol}.impl", "spark.delta.logStore.class")
+    return protocol in CREATES_ONCE and not any(table.spark.conf.get(name, None) for name in chosen)
 
 
 def arrow_schema(log: DeltaLog) -> pa.Schema | None:
@@ -111,7 +127,7 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     try:
         there = read_files(log, paths, schema)
         found = None if there is None else merge_tables(there, rows, table.columns, has, options)
-        if found is None or not found[1].changed:
+        if found is None or not found[1].changed or not keeps_apart(table.path, log):
             return None
         content, counts = found
         name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
@@ -126,6 +142,17 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     except (*storage_errors(), pa.ArrowException):
         return None  # MERGE says what is wrong; if the commit is there after all, it skips its own
     return counts
+
+
+def keeps_apart(path: str, log: DeltaLog) -> bool:
+    """Return whether the table's store keeps two writers of one file apart: of an S3 store, after one trial for each bucket."""
+    bucket = log.folder.partition("/")[0]
+    if protocol_of(path) not in ("s3", "s3a") or bucket in _proven:
+        return True
+    if creates_twice(log.filesystem, f"{log.folder.removesuffix('_delta_log')}_created-once-{uuid.uuid4().hex}"):
+        return False
+    _proven.add(bucket)
+    return True
 
 
 def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Table | None:
@@ -149,6 +176,8 @@ def merge_tables(
     """Return the rows after the net changes, by the rules of merge_sql; None where MERGE would refuse a change, or where a key
     does not name one row."""
     marks, ids = options.deletes == "mark", {column.name: column.id for column in columns.values()}
+    if not set(there.schema.names) <= {*ids, *options.own_columns}:
+        return None
     of_change = {name: name if name in options.own_columns else frames.after(ids[name]) for name in there.schema.names}
     if any(net.schema.field(new).type != there.schema.field(name).type for name, new in of_change.items()):
         return None
@@ -209,7 +238,9 @@ def same_keys(there: pa.Table, net: pa.Table) -> tuple[np.ndarray[Any, Any], np.
 
 def as_parquet(rows: pa.Table) -> bytes:
     with pa.BufferOutputStream() as out:
-        pq.write_table(rows, out, **FORM)
+        with pq.ParquetWriter(out, rows.schema, **FORM) as writer:
+            writer.write_table(rows)
+            writer.add_key_value_metadata(CALENDAR)
         return bytes(out.getvalue())
 
 

@@ -5,7 +5,7 @@ earlier changes. Values that are still unknown, and the row before the first cha
 not merged yet.
 
 A migrated or chained row may show another ROW_ID in its next change (net_change.py). So a ROW_ID that changes a key, or leaves
-it, and has not entered it is of the target's row, or else of the row that has entered the key last.
+it, and has not entered it since it left it, is of the target's row, or else of the row that has entered the key last.
 """
 
 from __future__ import annotations
@@ -124,28 +124,35 @@ def inserted_rows(inserts: DataFrame, columns: Iterable[int]) -> DataFrame:
 def with_one_row_id(placed: DataFrame, keys: Sequence[str], asks_target: bool) -> DataFrame:
     """Return the events, each with the ROW_ID under which its row entered the key, or was first changed there. Of two rows at a
     key, one of which gives way to the other, the older one leaves."""
-    of_row = Window.partitionBy(*keys, "row_id").orderBy(*ORDER)
+    of_id = Window.partitionBy(*keys, "row_id").orderBy(*ORDER)
+    of_stay = Window.partitionBy(*keys, "row_id", "stay").orderBy(*ORDER)
     of_key = Window.partitionBy(*keys).orderBy(*ORDER)
     so_far = of_key.rowsBetween(Window.unboundedPreceding, -1)
     was_there = F.col("number").eqNullSafe(1) & (F.col("operation_code") != Operation.INSERT) & ~F.col("arrives")
     rows_there = F.col("there").isNotNull().cast("int") + F.coalesce(F.sum("came").over(so_far), F.lit(0))
     is_targets = F.col("there").isNotNull() & ~F.coalesce(F.max("was_there").over(so_far), F.lit(False))
-    continues = F.col("was_there") & ~is_targets & (F.lag("event").over(of_key) == ENTERED)
-    if not asks_target:  # then one row gives way to the other, as where keys are shifted
+    is_taken = (F.lag("event").over(of_key) == ENTERED) | (F.col("rows_there") > 0)
+    continues = F.col("was_there") & ~is_targets & is_taken
+    if not asks_target:  # then one row gives way to the other in its transaction, as where keys are shifted
+        transaction = F.struct(*COMMIT_ORDER)
         leaves = (F.col("operation_code") == Operation.UPDATE) & (F.col("event") == LEFT)
-        continues = continues & ~(leaves & F.lag("arrives").over(of_key) & (F.col("rows_there") < 2))
+        gives_way = leaves & F.lag("arrives").over(of_key) & (F.lag(transaction).over(of_key) == transaction)
+        continues = continues & ~(gives_way & (F.col("rows_there") < 2))
     entered = F.when((F.col("event") == ENTERED) & ~F.col("continues"), F.col("row_id"))
     beside = F.when((F.col("event") == ENTERED) & (F.col("came") == 1), F.col("entered"))
     row = F.when(F.col("rows_there") > 1, F.last(beside, ignorenulls=True).over(so_far)).otherwise(F.col("entered"))
+    has_left = F.when(F.lag("event").over(of_id) == LEFT, 1).otherwise(0)
     return (
-        placed.withColumn("number", F.row_number().over(of_row))
+        placed.withColumn("has_left", has_left)
+        .withColumn("stay", F.sum("has_left").over(of_id))
+        .withColumn("number", F.row_number().over(of_stay))
         .withColumns({"was_there": was_there, "rows_there": rows_there})
         .withColumn("continues", F.coalesce(continues, F.lit(False)))
-        .withColumn("continues", F.first("continues").over(of_row))
+        .withColumn("continues", F.first("continues").over(of_stay))
         .withColumn("entered", F.last(entered, ignorenulls=True).over(so_far))
         .withColumn("row", row)
-        .withColumn("row_id", F.when(F.col("continues"), F.first("row").over(of_row)).otherwise(F.col("row_id")))
-        .drop("number", "was_there", "rows_there", "continues", "entered", "row")
+        .withColumn("row_id", F.when(F.col("continues"), F.first("row").over(of_stay)).otherwise(F.col("row_id")))
+        .drop("has_left", "stay", "number", "was_there", "rows_there", "continues", "entered", "row")
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from redolake.apply.lake_tables import read_log
 from redolake.context import Run, now
-from redolake.errors import LakeUnavailable, LedgerUnavailable, RedolakeError
+from redolake.errors import FormatTooNew, LakeDamaged, LakeUnavailable, LedgerDamaged
 from redolake.host.filesystem import storage_errors
 from redolake.ledger.batch_stats import table_stats
 from redolake.reconcile.table_state import proofs_in
@@ -27,8 +27,9 @@ from redolake.values.events import commits_of, log_folder
 Event = Mapping[str, Any]
 
 CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the hosts that write the ledger
+ROUNDED = timedelta(milliseconds=1)  # more than a time loses as the number of a commit
 FIRST = timedelta(days=1)  # a log begins with the last day
-MOST = 10_000  # events of one job
+MOST = 10_000  # events of one job that are newer than the log
 
 
 def due_events(run: Run) -> tuple[Event, ...]:
@@ -40,25 +41,30 @@ def due_events(run: Run) -> tuple[Event, ...]:
             record_failure(run, "")
         return ()
     try:
-        return events_since(run, keep)
-    except LedgerUnavailable:
-        raise
-    except RedolakeError as error:
+        log = read_log(log_folder(run.pipeline.lake))
+        return events_since(run, keep, None if log is None else log.txns().get(commits_of(run.name)))
+    except (LakeDamaged, LedgerDamaged, FormatTooNew) as error:
         record_failure(run, error.what)
     except storage_errors() as error:
         record_failure(run, str(error))
     return ()
 
 
-def events_since(run: Run, keep: timedelta) -> tuple[Event, ...]:
-    log = read_log(log_folder(run.pipeline.lake))
-    last = None if log is None else log.txns().get(commits_of(run.name))
+def events_since(run: Run, keep: timedelta, last: int | None) -> tuple[Event, ...]:
+    """Return the events since the newest one in the log, of which `last` is the number."""
     at = now()
     written = at - FIRST if last is None else min(at, datetime.fromtimestamp(last / 1_000_000, UTC))
     since = max(written - CLOCKS_DIFFER, at - keep)
     every = chain(of_windows(run, since), of_batches(run, since), of_tables(run), of_people(run, since))
-    found = [one for one in every if since <= datetime.fromisoformat(one["happened_at"]) <= at]
-    return tuple(sorted(found, key=lambda one: (one["happened_at"], one["id"]))[:MOST])
+    found = [one for one in every if since <= happened_at(one) <= at]
+    found.sort(key=lambda one: (one["happened_at"], one["id"]))
+    # Those up to the newest one that is written are no step forward, however many they are.
+    late = sum(happened_at(one) <= written + ROUNDED for one in found)
+    return tuple(found[: late + MOST])
+
+
+def happened_at(event: Event) -> datetime:
+    return datetime.fromisoformat(event["happened_at"])
 
 
 def record_failure(run: Run, failed: str) -> None:
@@ -134,9 +140,8 @@ def of_tables(run: Run) -> Iterator[Event]:
 
 
 def proof_word(proof: ProofFact) -> str:
-    if proof.error is not None:
-        return "not compared"
-    return "equal" if proof.is_equal and (proof.history is None or proof.history.is_equal) else "differs"
+    differs = proof.error is None and proof.history is not None and not proof.history.is_equal
+    return "differs" if differs else proof.word.lower()
 
 
 def proof_text(proof: ProofFact) -> str | None:

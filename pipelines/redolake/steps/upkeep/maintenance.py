@@ -103,7 +103,7 @@ def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     """Return what the job did, and let the next writer begin."""
     spec = read_spec(context, batch)
     result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
-    if isinstance(spec, MaintenanceSpec) and spec.events:
+    if isinstance(spec, MaintenanceSpec) and (spec.events or result.events_error):
         record_failure(context, result.events_error)
     context.ledger.release_lease(renew_lease(context, spec))
     if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:

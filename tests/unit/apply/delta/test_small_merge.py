@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,9 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from redolake.apply.delta import small_merge
 from redolake.apply.delta.small_merge import MOST_BYTES, SPARKS_TURN, arrow_type, as_parquet, merge_tables, takes_rows
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
+from redolake.host.filesystem import open_filesystem
 from redolake.values.target_options import DELETED, TargetOptions
 from redolake.values.terms import RowCounts
 
@@ -151,6 +154,13 @@ def test_what_names_no_single_row_is_left_to_merge(there: list[Any], changed: li
     assert merge_tables(rows, net, columns, NetColumns((1,)), REMOVES) is None
 
 
+def test_a_column_that_somebody_has_added_to_the_table_is_left_to_merge() -> None:
+    columns = {1: TargetColumn(1, "K", "integer"), 2: TargetColumn(2, "V", "string")}
+    rows, net = there_and_net("integer", [(1, "x", 1)], [(UPSERT, 1, "y", False, 2)], REMOVES)
+
+    assert merge_tables(rows.append_column("NOTE", pa.array(["theirs"])), net, columns, NetColumns((1,)), REMOVES) is None
+
+
 def test_numbers_with_a_point_are_no_key() -> None:
     columns = {1: TargetColumn(1, "K", "double"), 2: TargetColumn(2, "V", "string")}
     rows, net = there_and_net("double", [(0.0, "x", 1)], [(UPSERT, -0.0, "y", False, 2)], REMOVES)
@@ -169,6 +179,14 @@ def test_a_file_has_the_types_that_spark_writes_and_no_minima() -> None:
     assert types == ["INT32", "INT64", "FIXED_LEN_BYTE_ARRAY", "INT64", "DOUBLE", "INT64"]
     assert all(parquet.metadata.row_group(0).column(n).statistics is None for n in range(6))
     assert [str(parquet.schema_arrow.field(name).type) for name in "tz"] == ["timestamp[us]", "timestamp[us, tz=UTC]"]
+
+
+def test_a_file_names_its_calendar_as_spark_does() -> None:
+    """Without the writer's name, Spark 3 refuses dates before 1582 and timestamps before 1900: they may be Julian."""
+    parquet = pq.ParquetFile(pa.BufferReader(as_parquet(pa.table({"d": pa.array([date(1, 1, 1)])}))))
+
+    assert (parquet.metadata.metadata or {}).get(b"org.apache.spark.version", b"") >= b"3.0.0"
+    assert b"org.apache.spark.legacyDateTime" not in parquet.metadata.metadata
 
 
 # --- Which tables ------------------------------------------------------------------------------------------------------------
@@ -236,6 +254,44 @@ def test_a_small_plain_table_takes_rows(tmp_path: Path, protocol: dict[str, Any]
 @pytest.mark.parametrize("other", OTHERS)
 def test_any_other_table_is_left_to_merge(tmp_path: Path, other: str) -> None:
     assert not takes_rows(table_with(tmp_path, **OTHERS[other]))
+
+
+class Settings(dict[str, str]):
+    """What is asked of a session."""
+
+    @property
+    def conf(self) -> Settings:
+        return self
+
+
+@pytest.mark.parametrize("name", ["spark.delta.logStore.s3a.impl", "spark.delta.logStore.class"])
+def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, name: str) -> None:
+    """S3DynamoDBLogStore decides who commits by a table of its own, and may write over a commit that is not there."""
+    table = table_with(tmp_path)
+    table.path = "s3a://lake/t"
+    table.spark = Settings()  # type: ignore[assignment]
+    assert takes_rows(table)
+    table.spark = Settings({name: "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
+    assert not takes_rows(table)
+
+
+@pytest.mark.parametrize("ignores", [True, False])
+def test_a_store_that_creates_a_file_twice_is_left_to_merge(
+    bucket: str, ignores: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older S3-compatible stores ignore the condition: the second commit of a version would replace the first one."""
+    path = f"s3://{bucket}/lake/t"
+    filesystem, root = open_filesystem(path)
+    log = table_with(tmp_path).log
+    assert log is not None
+    monkeypatch.setattr(small_merge, "_proven", set())
+    if ignores:
+        real = filesystem.pipe_file
+        monkeypatch.setattr(filesystem, "pipe_file", lambda path, body, mode: real(path, body))
+
+    found = small_merge.keeps_apart(path, replace(log, filesystem=filesystem, folder=f"{root}/_delta_log"))
+
+    assert (found, filesystem.find(f"s3://{bucket}")) == (not ignores, [])
 
 
 def test_no_table_takes_no_rows(tmp_path: Path) -> None:

@@ -47,6 +47,16 @@ LIVES: dict[str, tuple[Rows, Sequence[Transaction], Sequence[Rows]]] = {
     "and it changes before": (
         {1: "o", 2: "p"}, [[update(2, "q", "A"), move(1, 2, "o", "X"), delete(2, "B")]], [{2: "o"}],
     ),
+    "a row leaves a key under the ROW_ID under which it had left it before": (
+        {2: "o"}, [[move(2, 3, "a", "B")], [move(3, 2, "b", "A"), delete(2, "B")]], [{3: "a"}, {}],
+    ),
+    "one of two rows that have swapped their keys goes under its other ROW_ID": (
+        {1: "o", 2: "p"}, [[move(2, 1, "q", "C"), move(1, 2, "n", "A")], [delete(1, "B")]], [{1: "q", 2: "n"}, {2: "n"}],
+    ),
+    "and one before which another gave way": (
+        {2: "o"}, [[insert(1, "a", "D"), move(1, 2, "b", "E"), move(2, 3, "c", "A")], [delete(2, "D")]],
+        [{2: "b", 3: "c"}, {3: "c"}],
+    ),
 }  # fmt: skip
 
 
