@@ -103,8 +103,8 @@ def ddl_between(shop: Shop, monkeypatch: pytest.MonkeyPatch):
     def prepare(*statements: str) -> list[str]:
         left = list(statements)
 
-        def with_ddl(source, container):
-            found = chosen(source, container)
+        def with_ddl(source, container, landed):
+            found = chosen(source, container, landed)
             if left:
                 shop.run_sql(left.pop(0))
             return found

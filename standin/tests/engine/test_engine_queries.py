@@ -208,6 +208,13 @@ def t(shop):
 
 
 @pytest.mark.usefixtures("t")
+def test_what_decode_finds_is_not_compared(shop):
+    """As drivers ask ALL_TAB_COLS for the codes of types."""
+    found = FORMS["join"].format("DECODE(t.name, 'Bert', 2002, 'Anna', 2003, 1111)")
+    assert run(shop, found) == [(2003,)]
+
+
+@pytest.mark.usefixtures("t")
 @pytest.mark.parametrize(("expression", "expected"), EXPRESSIONS.items(), ids=EXPRESSIONS)
 def test_an_expression_has_oracles_value(shop, expression, expected):
     assert run(shop, f"SELECT {expression} FROM t") == [(expected,)]
