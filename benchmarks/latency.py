@@ -381,7 +381,8 @@ def services_of(way: str, folder: Path, given: argparse.Namespace) -> MeasuredSe
     new = new_services(folder)
     ports = (new.oracle_port, new.spark_port, new.airflow_port)
     pairs = {name: dict(item.split("=", 1) for item in getattr(given, name)) for name in ("conf", "airflow")}
-    return MeasuredServices(new.folder, *ports, way, given.schedule, pairs["conf"], pairs["airflow"])
+    chosen = {"way": way, "schedule": given.schedule, "conf": pairs["conf"], "airflow_settings": pairs["airflow"]}
+    return MeasuredServices(new.folder, *ports, **chosen)
 
 
 def table(found: Mapping[str, Sequence[Terms]]) -> str:

@@ -77,7 +77,7 @@ def test_a_log_that_a_run_could_not_read_is_an_error_until_it_is_read(pipeline, 
 
 def test_doctor_reports_its_progress(pipeline, shop: Shop) -> None:
     said: list[str] = []
-    run_doctor(pipeline, shop.params, said.append)
+    steps.examine(Run(pipeline, shop.params, report=said.append))
 
     assert said == [
         "checking privileges, redo and parameters",
