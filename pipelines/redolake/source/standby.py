@@ -135,9 +135,11 @@ def lag_findings(source: Source) -> Iterator[Finding]:
 
 def read_lags(source: Source, facts: RedoFacts) -> dict[str, float]:
     """Return by name how many seconds a standby is behind; nothing of a primary, and where V$DATAGUARD_STATS is not shown."""
+    if not facts.is_standby:
+        return {}
     source.use_container(None)
     with suppress(SourceRefused):
-        rows = source.query("standby_lags") if facts.is_standby else []
+        rows = source.query("standby_lags")
         return {row.name: seconds for row in rows if (seconds := interval_seconds(row.value)) is not None}
     return {}
 

@@ -24,6 +24,8 @@ def in_units(size: int) -> str:
 
 def in_hours(hours: float) -> str:
     """Format hours, rounded down: 11.97 hours are below a threshold of 12 and must not read as 12.0."""
+    if 0 < hours < 1:
+        return f"{int(hours * 60)} minutes"
     return f"{int(hours * 10) / 10:.1f} hours"
 
 

@@ -224,7 +224,7 @@ def as_flags(values: pa.ChunkedArray) -> np.ndarray[Any, Any]:
 
 def same_keys(there: pa.Table, net: pa.Table) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
     """Return the places of rows and changes that have the same key; None where a change has no key, or a key is there twice."""
-    names = [f"k{place}" for place in range(net.num_columns)]
+    names = [f"key {place}" for place in range(net.num_columns)]
     if any(map(pa.types.is_floating, net.schema.types)) or any(values.null_count for values in net.columns):
         return None
     if net.schema.types != there.schema.types:
