@@ -102,7 +102,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42,
-        statistics=Counter(), operation="load", on_standby=False, current_scn=123,
+        statistics=Counter(), operation="load", on_standby=False, current_scn=123, statements={"shop": {"SELECT 1": 2}},
     )  # fmt: skip
     database.sessions = {42: session}
     database.branches = {(1, b"global", b"branch"): Branch((1, b"global", b"branch"), container, is_prepared=True)}
