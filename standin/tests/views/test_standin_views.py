@@ -102,9 +102,10 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42,
-        statistics=Counter(), operation="load", on_standby=False, current_scn=123, statements={"shop": {"SELECT 1": 2}},
+        statistics=Counter(), operation="load", on_standby=False, current_scn=123,
     )  # fmt: skip
     database.sessions = {42: session}
+    database.statements = {"shop": {"SELECT 1 FROM dual": 2}}
     database.branches = {(1, b"global", b"branch"): Branch((1, b"global", b"branch"), container, is_prepared=True)}
     source = VIEWS[view]
     places = {column.name: place for place, column in enumerate(source.columns)}
