@@ -41,7 +41,7 @@
     return [first - half, last + half];
   };
 
-  const at = (seconds, step) => new Date(seconds * 1000).toISOString().slice(...(step < DAY ? [11, 16] : [5, 10]));
+  const at = (seconds, step) => new Date(seconds * 1000).toISOString().slice(...(step < 60 ? [11, 19] : step < DAY ? [11, 16] : [5, 10]));
 
   function bars(name) {
     const paint = colour(COLOURS[name]);
