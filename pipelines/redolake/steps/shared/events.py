@@ -56,14 +56,14 @@ def events_since(run: Run, keep: timedelta, last: int | None) -> tuple[Event, ..
     written = at - FIRST if last is None else min(at, datetime.fromtimestamp(last / 1_000_000, UTC))
     since = max(written - CLOCKS_DIFFER, at - keep)
     every = chain(of_windows(run, since), of_batches(run, since), of_tables(run), of_people(run, since))
-    found = [one for one in every if since <= happened_at(one) <= at]
+    found = [one for one in every if since <= time_of(one) <= at]
     found.sort(key=lambda one: (one["happened_at"], one["id"]))
     # Those up to the newest one that is written are no step forward, however many they are.
-    late = sum(happened_at(one) <= written + ROUNDED for one in found)
+    late = sum(time_of(one) <= written + ROUNDED for one in found)
     return tuple(found[: late + MOST])
 
 
-def happened_at(event: Event) -> datetime:
+def time_of(event: Event) -> datetime:
     return datetime.fromisoformat(event["happened_at"])
 
 
