@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from redolake.errors import Finding, RedolakeError, SnapshotTooEarly, SourceRefused, Transient
@@ -81,7 +80,7 @@ def standby_findings(source: Source, container: str | None, kept_since: Scn) -> 
     if here.database_role not in ROLES:
         return  # a finding of its own
     if not is_primary:
-        yield from lag_findings(source)
+        yield from ask_lags(source)[1]
     if not source.names_primary:
         if not is_primary:
             what = (
@@ -120,28 +119,26 @@ def standby_findings(source: Source, container: str | None, kept_since: Scn) -> 
     yield Finding(name, what, severity="note")
 
 
-def lag_findings(source: Source) -> Iterator[Finding]:
-    """Yield how far a standby is behind. Both lags are part of the latency, and neither is in the runway."""
+Lags = tuple[dict[str, float], tuple[Finding, ...]]
+
+
+def read_lags(source: Source, facts: RedoFacts) -> Lags:
+    """Return what `ask_lags` does of a standby; nothing of a primary."""
+    return ask_lags(source) if facts.is_standby else ({}, ())
+
+
+def ask_lags(source: Source) -> Lags:
+    """Return by name how many seconds a standby is behind, and a note that says so, or why it is not known. Both lags are part
+    of the latency, and neither is in the runway."""
     source.use_container(None)
     try:
-        lags = source.query("standby_lags")
-    except SourceRefused as error:
-        yield Finding("lag of the standby", error.what, error.cure, "note")
-        return
-    shown = ", ".join(sorted(f"{row.name} {row.value or 'unknown'}" for row in lags)) or "V$DATAGUARD_STATS has no rows"
-    what = f"{shown}: a window waits until its logs have arrived, and a read AS OF its end until they are applied"
-    yield Finding("lag of the standby", what, severity="note")
-
-
-def read_lags(source: Source, facts: RedoFacts) -> dict[str, float]:
-    """Return by name how many seconds a standby is behind; nothing of a primary, and where V$DATAGUARD_STATS is not shown."""
-    if not facts.is_standby:
-        return {}
-    source.use_container(None)
-    with suppress(SourceRefused):
         rows = source.query("standby_lags")
-        return {row.name: seconds for row in rows if (seconds := interval_seconds(row.value)) is not None}
-    return {}
+    except SourceRefused as error:
+        return {}, (Finding("lag of the standby", error.what, error.cure, "note"),)
+    shown = ", ".join(sorted(f"{row.name} {row.value or 'unknown'}" for row in rows)) or "V$DATAGUARD_STATS has no rows"
+    what = f"{shown}: a window waits until its logs have arrived, and a read AS OF its end until they are applied"
+    lags = {row.name: seconds for row in rows if (seconds := interval_seconds(row.value)) is not None}
+    return lags, (Finding("lag of the standby", what, severity="note"),)
 
 
 def interval_seconds(text: str | None) -> float | None:

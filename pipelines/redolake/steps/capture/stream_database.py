@@ -112,7 +112,7 @@ class AskedDatabase:
             record_pdb_change(self.context, error, self.position, self.facts)
             raise
         self.clock_ahead = host_clock_ahead(self.oracle)
-        lags = read_lags(self.oracle, self.facts)
+        lags, _ = read_lags(self.oracle, self.facts)
         record_redo(self.context, self.position, self.facts, self.clock_ahead, lags, is_all=False)
 
     def streams(self, start: Start) -> tuple[Stream, ...]:

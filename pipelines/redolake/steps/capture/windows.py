@@ -146,7 +146,7 @@ def plan_next(context: Run) -> PlanOutcome:
         except PdbChanged as error:
             record_pdb_change(context, error, position, facts)
             raise
-        record_redo(context, position, facts, ahead, read_lags(oracle, facts), is_all=False)
+        record_redo(context, position, facts, ahead, read_lags(oracle, facts)[0], is_all=False)
         if isinstance(found, Lost):
             missing = missing_logs(position, facts)
             record_redo_loss(context, found.error, "plan", position, missing)

@@ -15,7 +15,7 @@ from redolake.records.codec import to_body
 from redolake.records.shown_facts import RunwayFact
 from redolake.source import Source, read_redo_facts
 from redolake.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
-from redolake.source.standby import lag_findings, read_lags
+from redolake.source.standby import read_lags
 from redolake.steps.shared.redo_dictionary import dictionary_for
 from redolake.steps.shared.shown_facts import record_redo
 from redolake.values.redo import LogFile, Position, RedoDictionary
@@ -89,8 +89,8 @@ def measure_runway(context: Run) -> RunwayReport:
         else:
             needed, facts = position, read_redo_facts(oracle)
         dictionary, refused = needed_dictionary(pipeline, oracle, position)
-        refused += tuple(lag_findings(oracle)) if facts.is_standby else ()
-        lags = read_lags(oracle, facts)
+        lags, behind = read_lags(oracle, facts)
+        refused += behind
     runway, needed_by = measure(needed, facts, retention.now), of_position(position)
     if dictionary is not None:
         begin = replace(needed, scn=dictionary.begin_scn)
