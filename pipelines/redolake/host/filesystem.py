@@ -17,6 +17,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.crash import point
 
+_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 PART = ".part"  # suffix of a file that is still being written
 CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same object was under way; the answer is to ask again
 
@@ -169,17 +170,21 @@ def create_object(filesystem: Any, path: str, body: bytes) -> None:
     asked_again(filesystem.pipe_file, path, body, mode="create")
 
 
-def creates_twice(filesystem: Any, path: str) -> bool:
-    """Return whether the store lets two writers create one object, which is removed: some S3-compatible stores ignore the
-    condition."""
+def keeps_apart(filesystem: Any, url: str, trial: str) -> bool:
+    """Return whether the store of `url` lets only one writer create an object. An S3 store is tried, once per process and
+    bucket, with an object whose name begins with `trial`, which is removed: some ignore the condition."""
+    bucket, path = trial.partition("/")[0], f"{trial}-{uuid.uuid4().hex}"
+    if protocol_of(url) not in ("s3", "s3a") or bucket in _proven:
+        return True
     create_object(filesystem, path, b"")
     try:
         create_object(filesystem, path, b"")
     except FileExistsError:
-        return False
+        _proven.add(bucket)
+        return True
     finally:
         filesystem.rm_file(path)
-    return True
+    return False
 
 
 def create_local(path: str, body: bytes, modes: Modes) -> None:

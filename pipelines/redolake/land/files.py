@@ -36,8 +36,8 @@ from redolake.host.filesystem import (
     code_of,
     create_local,
     create_object,
-    creates_twice,
     is_local_filesystem,
+    keeps_apart,
     make_folders,
     modes_under,
     new_file,
@@ -71,7 +71,6 @@ BUCKET_CURE = "create it, or correct `landing` and `lake`"
 NOT_ONCE = "two writers can both create one object there: the store ignores the condition If-None-Match"
 NOT_ONCE_CURE = "upgrade the store to a release that knows S3's conditional writes, or set `landing` to another one"
 EMPTY = "InvalidRange"  # S3: an object of no bytes has none of those asked for
-_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +213,9 @@ class Files:
         create_object(self._fs, path, body)
 
     def _require_single_creation(self) -> None:
-        """Create an object twice, once per process and bucket: some S3-compatible stores ignore the condition, and two writers
-        would both own a place in the chain. Raises ConfigurationError."""
-        bucket = self._root.partition("/")[0]
-        if protocol_of(self.url) not in ("s3", "s3a") or bucket in _proven:
-            return
-        if creates_twice(self._fs, self.path(f"created-once-{uuid.uuid4().hex}")):
+        """Raise ConfigurationError for a store in which two writers would both own a place in the chain."""
+        if not keeps_apart(self._fs, self.url, self.path("created-once")):
             raise ConfigurationError([Finding(self.url, NOT_ONCE, NOT_ONCE_CURE)])
-        _proven.add(bucket)
 
     def read(self, relative: str) -> bytes | None:
         """Return a JSON file's bytes, None when there is no such file. Raises LandingDamaged for one that is too large, of

@@ -159,7 +159,7 @@ POINT_IN = dict.fromkeys(("run", "_save", "merge", "run_merge"), ("commit",))
 RUN = ("run_sql", "run_query")  # they run statements of others, whose calls count
 NO_POINT = {
     "_create_object",  # `create`, which calls it, has the point
-    "creates_twice",  # tries the store with a file that nobody reads, and removes it
+    "keeps_apart",  # tries the store with a file that nobody reads, and removes it
     *RUN,
     "cores",  # explains a query, and runs none
     "answer_query",  # runs the query of a person over views; a statement that writes is refused

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from redolake.errors import ConfigurationError, LandingDamaged, LandingUnavailable, LandingUnwritable
-from redolake.land import files
+from redolake.host import filesystem
 from redolake.land.files import Files
 from redolake.land.parquet import write_parquet
 
@@ -58,7 +58,7 @@ def test_a_store_that_ignores_the_condition_is_refused(store, bucket, monkeypatc
     """As older S3-compatible stores do: they create the object a second time."""
     original = store._fs.pipe_file
     monkeypatch.setattr(store._fs, "pipe_file", lambda path, body, mode: original(path, body))
-    monkeypatch.setattr(files, "_proven", set())
+    monkeypatch.setattr(filesystem, "_proven", set())
 
     with pytest.raises(ConfigurationError, match="ignores the condition If-None-Match"):
         store.create("chain/one.json", b"")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,11 +17,11 @@ from redolake.apply.spark.spelling import one_spelling
 from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import TargetColumn
 from redolake.errors import ValueDoesNotFit
+from redolake.values.common_type import DECIMAL
 from redolake.values.table import TableId
 
 log = logging.getLogger(__name__)
 
-DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 WHOLE_DIGITS = {"int": 10, "bigint": 20}  # that a decimal must have to hold one, by Delta's rules
 NUMBERS = ("int", "bigint", "float", "double", "decimal")
 

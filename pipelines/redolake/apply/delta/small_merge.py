@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -32,12 +31,13 @@ from redolake.host.filesystem import (
     Modes,
     create_local,
     create_object,
-    creates_twice,
     is_local_filesystem,
+    keeps_apart,
     protocol_of,
     storage_errors,
 )
 from redolake.values import frames
+from redolake.values.common_type import DECIMAL
 from redolake.values.lake_rules import MEASURED, NAMED_MEASURED
 from redolake.values.target_options import DELETED, TargetOptions
 from redolake.values.terms import RowCounts
@@ -61,7 +61,6 @@ TYPES: Mapping[str, pa.DataType] = {
     "float": pa.float32(),
     "double": pa.float64(),
 }
-DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 # Spark 3 refuses old dates and timestamps of a file whose writer is not named: their calendar may be another one.
 CALENDAR = {"org.apache.spark.version": pyspark.__version__}
 # One file as Spark writes it, but for statistics: those of pyarrow leave NaN out, and a reader needs none of a small file.
@@ -72,8 +71,6 @@ FORM: Mapping[str, Any] = {
     "write_statistics": False,
     "write_page_checksum": True,
 }
-
-_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
 def takes_rows(table: DeltaTable) -> bool:
@@ -123,17 +120,17 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
         return None
     schema = arrow_schema(log)
     assert schema is not None
-    body, paths = None, log.files()
+    body, paths, root = None, log.files(), log.folder.removesuffix("_delta_log")
     try:
         there = read_files(log, paths, schema)
         found = None if there is None else merge_tables(there, rows, table.columns, has, options)
-        if found is None or not found[1].changed or not keeps_apart(table.path, log):
+        if found is None or not found[1].changed or not keeps_apart(log.filesystem, table.path, f"{root}_created-once"):
             return None
         content, counts = found
         name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
         if content.num_rows:
             body = as_parquet(content)
-            create(log, f"{log.folder.removesuffix('/_delta_log')}/{name}", body)
+            create(log, f"{root}{name}", body)
         actions = actions_of(writer, counts, paths, None if body is None else (name, len(body), content.num_rows))
         lines = "".join(json.dumps(action) + "\n" for action in actions)
         create(log, f"{log.folder}/{log.version + 1:020d}.json", lines.encode())
@@ -142,17 +139,6 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     except (*storage_errors(), pa.ArrowException):
         return None  # MERGE says what is wrong; if the commit is there after all, it skips its own
     return counts
-
-
-def keeps_apart(path: str, log: DeltaLog) -> bool:
-    """Return whether the table's store keeps two writers of one file apart: of an S3 store, after one trial for each bucket."""
-    bucket = log.folder.partition("/")[0]
-    if protocol_of(path) not in ("s3", "s3a") or bucket in _proven:
-        return True
-    if creates_twice(log.filesystem, f"{log.folder.removesuffix('_delta_log')}_created-once-{uuid.uuid4().hex}"):
-        return False
-    _proven.add(bucket)
-    return True
 
 
 def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Table | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from redolake.apply.delta import small_merge
 from redolake.apply.delta.small_merge import MOST_BYTES, SPARKS_TURN, arrow_type, as_parquet, merge_tables, takes_rows
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
+from redolake.host import filesystem
 from redolake.host.filesystem import open_filesystem
 from redolake.values.target_options import DELETED, TargetOptions
 from redolake.values.terms import RowCounts
@@ -277,21 +276,19 @@ def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("ignores", [True, False])
 def test_a_store_that_creates_a_file_twice_is_left_to_merge(
-    bucket: str, ignores: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: str, ignores: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older S3-compatible stores ignore the condition: the second commit of a version would replace the first one."""
     path = f"s3://{bucket}/lake/t"
-    filesystem, root = open_filesystem(path)
-    log = table_with(tmp_path).log
-    assert log is not None
-    monkeypatch.setattr(small_merge, "_proven", set())
+    store, root = open_filesystem(path)
+    monkeypatch.setattr(filesystem, "_proven", set())
     if ignores:
-        real = filesystem.pipe_file
-        monkeypatch.setattr(filesystem, "pipe_file", lambda path, body, mode: real(path, body))
+        real = store.pipe_file
+        monkeypatch.setattr(store, "pipe_file", lambda path, body, mode: real(path, body))
 
-    found = small_merge.keeps_apart(path, replace(log, filesystem=filesystem, folder=f"{root}/_delta_log"))
+    found = filesystem.keeps_apart(store, path, f"{root}/_created-once")
 
-    assert (found, filesystem.find(f"s3://{bucket}")) == (not ignores, [])
+    assert (found, store.find(f"s3://{bucket}")) == (not ignores, [])
 
 
 def test_no_table_takes_no_rows(tmp_path: Path) -> None:
