@@ -225,7 +225,7 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     here.run_dag("apply", file)
     assert any("carry-" in key for key in s3.keys(two_hosts.bucket))
 
-    end = redolake("windows")[-1]["to_scn"]
+    end = redolake("windows")[-1]["last_scn"] + 1
     commits = two_hosts.commits(s3)
     for _ in range(2):
         here.run_dag("backfill", file, from_scn=begin, to_scn=end, tables=[PARTS], dry_run=False)
