@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table as Grid
 from rich.text import Text
 
 from redolake.cli.connections import read_from_airflow
@@ -21,7 +20,7 @@ from redolake.cli.options import (
     report_errors,
     select_each,
 )
-from redolake.cli.output import Output, console, grid, naming, print_alert, print_error, show
+from redolake.cli.output import Grid, Output, console, grid, naming, print_alert, print_error, show
 from redolake.errors import RedolakeError
 from redolake.values.utc import utc_text
 

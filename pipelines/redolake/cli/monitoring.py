@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table as Grid
 
 from redolake.cli.cockpit import overview, read_each, verdict
 from redolake.cli.options import (
@@ -22,6 +21,7 @@ from redolake.cli.options import (
     select_pipeline,
 )
 from redolake.cli.output import (
+    Grid,
     Output,
     console,
     findings_text,

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +16,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -27,7 +28,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 from rich.segment import Segment
-from rich.table import Table as Grid
+from rich.table import Table
 from rich.text import Text
 
 from redolake.errors import Finding, one_line, plain_lines, with_options
@@ -84,6 +85,17 @@ def without_commands(text: str) -> str:
 
 console = Terminal()
 stderr = Terminal(stderr=True)
+
+
+class Grid(Table):
+    """A table whose title is a line of its own. Rich breaks a title at the width of its table."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.title:
+            yield Text(str(self.title), style="table.title")
+        untitled = copy(self)
+        untitled.title = None
+        yield from Table.__rich_console__(untitled, console, options)
 
 
 class Output(StrEnum):
@@ -225,7 +237,7 @@ WORDS = (24, 10)  # letters of a word that are not cut: the longest with which t
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
-    out = Grid(title=naming(one_line(title)), title_justify="left", header_style="bold")
+    out = Grid(title=naming(one_line(title)), header_style="bold")
     cells = [["" if cell is None else naming(one_line(str(cell))) for cell in row] for row in rows]  # before it is measured
     texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
     widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)

@@ -7,9 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.table import Table as Grid
 
-from redolake.cli.output import grid
+from redolake.cli.output import Grid, grid
 from redolake.values.terms import TERMS, account_text
 from redolake.values.utc import utc_text
 

@@ -101,3 +101,9 @@ def test_columns_use_the_room_and_cut_no_word(room: int) -> None:
         known = [width for width in widths if width is not None]
         assert sum(known) == room
         assert all(b >= min(10, len(word)) for b, column in zip(known, texts, strict=True) for word in column[1].split())
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_title_is_not_broken_at_the_width_of_its_table() -> None:
+    title = "AS OF SCN 2032095 (by 2026-05-01 10:04:20 UTC)"
+    assert shown(grid(title, ("id",), [(1,)])).splitlines()[0] == title
