@@ -86,11 +86,12 @@ def tables(
 
 
 def tables_grid(found: Overview) -> Grid:
-    columns = ("table", "state", "complete to SCN", "UTC", "inserted", "updated", "deleted", "last comparison")
+    columns = ("table", "state", "complete to SCN, UTC", "inserted, updated, deleted", "last comparison")
     rows = []
     for t in found.tables:
         proof = "none" if t.proof is None else f"{t.proof_word} {t.proof.when:%Y-%m-%d %H:%M}"
-        rows.append((t.table, t.state_text, t.complete_to_scn, utc_text(t.complete_to_at), *t.counts.values(), proof))
+        complete = "" if t.complete_to_scn is None else f"{t.complete_to_scn} {utc_text(t.complete_to_at)}".rstrip()
+        rows.append((t.table, t.state_text, complete, ", ".join(map(str, t.counts.values())), proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

@@ -36,9 +36,9 @@ def shop(tmp_path: Path) -> Iterator[CockpitLedger]:
     made.ledger.close()
 
 
-def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
-    """Run a command in a terminal of 200 columns: the console keeps the width of the first test that made it."""
-    with mock.patch.object(console, "_width", 200):
+def run(tmp_path: Path, *arguments: str, columns: int = 200) -> tuple[int, str]:
+    """Run a command in a terminal of so many columns: the console keeps the width of the first test that made it."""
+    with mock.patch.object(console, "_width", columns):
         found = CliRunner().invoke(app, [*arguments, "--config", str(tmp_path / "pipelines.yml")])
     return found.exit_code, found.output
 
@@ -105,6 +105,15 @@ def test_tables_lists_held_ones_first_with_the_cure(shop: CockpitLedger, tmp_pat
     assert output.index("SHOP.STOCK") < output.index("SHOP.CUSTOMERS")
     assert "do this: `redolake snapshot SHOP.STOCK --replace -c " in output
     assert [table["table"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
+
+
+def test_in_80_columns_the_list_of_tables_cuts_no_word(shop: CockpitLedger, tmp_path: Path) -> None:
+    shop.run()
+    _, output = run(tmp_path, "tables", columns=80)
+    words = {word for line in output.splitlines() for word in line.replace("┃", "│").replace("│", " ").split()}
+
+    assert max(map(len, output.splitlines())) <= 80
+    assert {"SHOP.CUSTOMERS", "SHOP.ORDER_LINES", "complete", "inserted,", "comparison"} <= words
 
 
 def test_status_says_the_sentence_first_and_no_open_transaction_is_said_in_words(shop: CockpitLedger, tmp_path: Path) -> None:
