@@ -6,8 +6,10 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from redolake.airflow.run_notes import leave_note
 from redolake.errors import RedolakeError, Terminal
 
 log = logging.getLogger(__name__)
@@ -29,4 +31,13 @@ def failure(error: RedolakeError, kind: type[Exception]) -> Exception:
 
     The frames that led to it are in the log at level DEBUG only."""
     log.debug("the error in full", exc_info=error)
-    return kind(str(error))
+    return noted(str(error), kind)
+
+
+def noted(text: str, kind: type[Exception]) -> Exception:
+    """Return Airflow's exception with this text, which the note of the run has too: the last failure's comes first."""
+    try:
+        leave_note(get_current_context(), text)
+    except RuntimeError:  # no task runs: a trigger, or the page's server
+        log.debug("no run has a note of this: %s", text)
+    return kind(text)

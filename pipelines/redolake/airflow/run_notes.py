@@ -1,5 +1,5 @@
-"""Write into the note of a run what it did: the window, its SCNs, and the time up to which it has the redo; or what an
-operation has answered.
+"""Write into the note of a run what it did: the window, its SCNs, and the time up to which it has the redo; what an operation
+has answered; or why a task failed.
 
 Airflow's API for tasks has no call for a note. So a task leaves the text as an XCom, and a listener in the scheduler, which
 ends the run, puts it into the note. A note that a person wrote stays.
@@ -18,7 +18,7 @@ from redolake.values.utc import utc_text
 
 NOTE, TAG = "note", "redolake"
 LONGEST = 1000  # characters of a note that Airflow's database takes
-NOTED = frozenset({"capture", "apply", "backfill", "verify", "mend", "recover", "maintain"})
+NOTED = frozenset({"capture", "apply", "snapshot", "backfill", "verify", "mend", "recover", "maintain", "doctor"})
 
 
 def window_note(start: int, end: int, ends_at: str | None, rows: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from redolake.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
+from redolake.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld, plain_lines
 from redolake.records.windows import LogIdentity, LogTally, SliceRecord
 from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
 from redolake.steps.capture.receive import CapturedWindow
@@ -284,6 +284,9 @@ def test_a_terminal_error_fails_the_run_without_a_retry(run, steps):
     _, ran = run(capture_dag, attempts=3)
 
     assert (ran.state, names(steps)) == ("failed", ["plan_next_window"])
+    assert noted(ran) == "\n".join(plain_lines(str(LOST).split("\n")))[:1000], (
+        "why, and what to do, without a look into the log"
+    )
 
 
 def test_terminal_errors_are_not_retried_and_transient_ones_are():
