@@ -373,3 +373,56 @@ def test_a_life_on_a_standby_alone_loses_nothing(
         for _ in range(STEPS):
             life.step()
         check_end(life, lake)
+
+
+# Both readings of an SCN that is not applied, before the first window and after it.
+ROLES = [("switch over", "before", "refused"), ("switch over", "later", "older"), ("fail over", "before", "older"),
+         ("fail over", "later", "refused")]  # fmt: skip
+
+
+def fail_over(life: Life) -> None:
+    life.faults.fail_over(moves=True)
+    for writer in (*life.writers, *life.old):
+        with suppress(Exception):
+            writer.close()
+    life.writers.clear()
+    life.old.clear()
+
+
+@pytest.mark.parametrize(("change", "when", "reads"), ROLES)
+def test_a_pipeline_of_a_standby_alone_goes_on_when_it_becomes_the_primary_and_back(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, change: str, when: str, reads: str
+) -> None:
+    with open_shop(tmp_path, unapplied_reads=reads) as opened:
+        life = begin_alone(opened, **AGAIN)
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.begin()
+        life.end()
+        life.begin()
+        life.shop.switch_logs()
+        if when == "later":
+            life.capture()
+        life.switch_over() if change == "switch over" else fail_over(life)
+        life.begin()
+        life.end()
+        steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)
+        life.faults.reinstate()
+        life.switch_over()
+        life.begin()
+        life.end()
+        check_end(life, lake)
+
+
+def test_a_snapshot_of_a_standby_alone_that_a_failover_has_undone_is_not_gone_on_from(tmp_path: Path, lake: PlainLake) -> None:
+    """Redo that no log contained is gone, and its SCNs are assigned again: the snapshot has rows that the source lacks now."""
+    with open_shop(tmp_path) as opened:
+        life = begin_alone(opened)
+        life.begin()
+        life.writers.pop().commit()
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        fail_over(life)
+        life.begin()
+        life.end()
+        with pytest.raises(RedoLost, match="RESETLOGS at SCN"):
+            steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)

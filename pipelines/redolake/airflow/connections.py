@@ -16,7 +16,7 @@ from redolake.host.secrets import connection_variable
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 
 
-def connection_json(conn_id: str) -> str:
+def connection_json(conn_id: str, named_by: str = "") -> str:
     from airflow.sdk import Connection
     from airflow.sdk.exceptions import AirflowNotFoundException
 
@@ -24,7 +24,8 @@ def connection_json(conn_id: str) -> str:
         return str(Connection.get(conn_id).as_json())
     except AirflowNotFoundException as error:
         cure = f"add it under Admin > Connections, or set AIRFLOW_CONN_{conn_id.upper()}"
-        raise ConfigurationError([Finding(f"connection {conn_id}", "does not exist in Airflow", cure)]) from error
+        what = "does not exist in Airflow" + (f", and {named_by} names it" if named_by else "")
+        raise ConfigurationError([Finding(f"connection {conn_id}", what, cure)]) from error
 
 
 def terminal_connection(conn_id: str) -> str | None:
@@ -43,8 +44,10 @@ def source_of(pipeline: Pipeline) -> Any:
     from redolake.source.connection import connection_from_json
 
     own, primary = (
-        None if conn_id is None else connection_from_json(connection_json(conn_id), f"connection {conn_id}")
-        for conn_id in (pipeline.source.connection, pipeline.source.primary)
+        None
+        if (conn_id := getattr(pipeline.source, field)) is None
+        else connection_from_json(connection_json(conn_id, f"`source.{field}` of {pipeline.name}"), f"connection {conn_id}")
+        for field in ("connection", "primary")
     )
     return own if own is None or primary is None else replace(own, primary=primary)
 

@@ -204,3 +204,25 @@ def test_the_primary_of_a_standby_is_found_by_tasks_and_in_a_terminal(settings, 
     assert PASSWORD not in repr(found)
     alone = both.model_copy(update={"source": source.model_copy(update={"primary": None})})
     assert source_of(alone).primary is None
+
+
+def test_a_missing_primary_of_a_standby_ends_the_first_task_of_capture_with_the_setting_that_names_it(
+    settings, steps, monkeypatch, tmp_path
+):
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from redolake.airflow.capture import capture_dag
+
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+    monkeypatch.setenv("AIRFLOW_CONN_STANDBY", "oracle://reads:secret@stby.example/STBY")
+    pipeline = settings()
+    source = pipeline.source.model_copy(update={"connection": "standby", "primary": "no_such_primary"})
+    pipeline = pipeline.model_copy(update={"source": source})
+    planned = []
+    steps.plan_next_window = lambda run: planned.append(run)
+
+    with pytest.raises(AirflowFailException, match=r"no_such_primary: .* in Airflow, and `source.primary` of") as failed:
+        capture_dag(pipeline).task_dict["plan"].execute({})
+
+    assert planned == []
+    assert "AIRFLOW_CONN_NO_SUCH_PRIMARY" in str(failed.value)
