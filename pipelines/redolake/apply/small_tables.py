@@ -8,12 +8,13 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
@@ -36,7 +37,9 @@ log = logging.getLogger(__name__)
 # A group's changes stay in the executors until its last table is merged.
 MOST_CHANGES = 10_000  # of a table
 MOST_TABLES = 16  # of a group
-MOST_FETCHED = 1_000  # changes of a table, which this process holds in memory with those of its group
+# What this process holds in memory of each table of a group: changes, and bytes of their texts.
+MOST_FETCHED, MOST_FETCHED_BYTES = 1_000, 1 << 20
+TEXTS = frozenset({"string", "binary"})  # types whose values may have any length
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def may_fetch(part: TableRange, ready: ToMerge) -> bool:
 
 
 def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa.Table]:
-    """Return the net changes of each table. In the one frame of all, tables share columns of the same type."""
+    """Return the net changes of each table that has no change of more than its share of MOST_FETCHED_BYTES. In the one frame of
+    all, tables share columns of the same type."""
     types = {
         place: {
             **ready.has.types(part.table.columns),
@@ -120,16 +124,23 @@ def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa
     for place, (part, ready) in wanted.items():
         rows = ready.changes.select(*ready.has.types(part.table.columns), *of_change(part.there.options))
         names = {slot: name for name, (slot, _) in places[place].items()}
-        values = [
-            (F.col(names[slot]) if slot in names else F.lit(None)).cast(type_).alias(slot) for slot, type_ in shared.items()
-        ]
-        frames.append(rows.select(F.lit(place).alias("place"), *values))
+        texts = {name for name, type_ in types[place].items() if type_ in TEXTS}
+        size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in sorted(texts)), F.lit(0))
+        fits = size <= MOST_FETCHED_BYTES // part.committed.count
+
+        def value(slot: str, names: Mapping[str, str] = names, texts: Set[str] = texts) -> Expression:
+            if (name := names.get(slot)) is None:
+                return F.lit(None)
+            return F.when(F.col("fits"), F.col(name)) if name in texts else F.col(name)
+
+        values = [value(slot).cast(type_).alias(slot) for slot, type_ in shared.items()]
+        frames.append(rows.withColumn("fits", fits).select(F.lit(place).alias("place"), "fits", *values))
     found = unite(frames).toArrow()
+    of_places = {place: found.filter(pc.equal(found["place"], place)) for place in places}
     return {
-        place: found.filter(pc.equal(found["place"], place))
-        .select([slot for slot, _ in of_table.values()])
-        .rename_columns(list(of_table))
-        for place, of_table in places.items()
+        place: rows.select([slot for slot, _ in places[place].values()]).rename_columns(list(places[place]))
+        for place, rows in of_places.items()
+        if pc.all(rows["fits"], min_count=0).as_py()
     }
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from redolake.apply import small_tables
 from redolake.apply.delta import small_merge
 from redolake.apply.lake_tables import open_table
 from redolake.apply.target import NetColumns, Tag, Terms
@@ -133,6 +134,25 @@ def test_where_a_file_cannot_be_written_spark_merges(
 
     assert (result.error, result.inserted, result.position) == (None, inserted, 109)
     assert contents(mine) == {1: "v1", 2: "v2", 3: "v3", 9: "new"}
+
+
+@DIRECT
+@pytest.mark.parametrize(("changed", "writer"), [("v" * 90, "Redolake"), ("v" * 101, "Apache-Spark")])
+def test_what_needs_more_memory_than_its_share_is_merged_by_spark(
+    spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch, changed: str, writer: str
+) -> None:
+    """A text that is too long does not come to this process. Neither do all rows of a file that is small by its compression."""
+    monkeypatch.setattr(small_tables, "MOST_FETCHED_BYTES", 201)
+    monkeypatch.setattr(small_merge, "MOST_IN_MEMORY", 10_000)
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, rows=ROWS)
+    for start, changes in ((10, [(1, insert(8, "new")), (3, update(1, "v1", changed))]), (110, [(2, delete(8, "new"))])):
+        result = apply(spark, tmp_path, mine, start, *changes)
+        assert result.error is None
+        monkeypatch.setattr(small_merge, "MOST_IN_MEMORY", 100 if writer == "Apache-Spark" else 10_000)
+
+    assert contents(mine) == {1: changed, 2: "v2", 3: "v3"}
+    assert writers(mine) == [writer, writer]
 
 
 @DIRECT

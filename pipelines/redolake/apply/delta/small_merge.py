@@ -43,7 +43,8 @@ from redolake.values.target_options import DELETED, TargetOptions
 from redolake.values.terms import RowCounts
 
 MOST_BYTES = 1 << 20  # of the files, which are rewritten with each commit
-MOST_ROWS = 100_000
+MOST_ROWS, MOST_IN_MEMORY = 100_000, 32 << 20  # of the table, as a file of few bytes may have many: equal texts are there once
+BATCH = 1_000  # rows that are read before their bytes are counted
 # Spark writes a checkpoint in a commit of its own whose version is a multiple of Delta's interval, 10.
 SPARKS_TURN = 20
 FEATURES = frozenset({"timestampNtz", "appendOnly", "invariants"})
@@ -142,8 +143,10 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
 
 
 def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Table | None:
-    """Return all rows; None for files that are elsewhere, or have other columns or types than the table has by now."""
+    """Return all rows; None for files that are elsewhere, have other columns or types than the table has by now, or more than
+    this process may hold."""
     root, parts, left = log.folder.removesuffix("_delta_log"), [schema.empty_table()], MOST_ROWS
+    memory = MOST_IN_MEMORY
     for path in paths:
         if "%" in path or "/" in path:
             return None
@@ -152,7 +155,11 @@ def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Tab
             left -= parquet.metadata.num_rows
             if left < 0 or {f.name: f.type for f in parquet.schema_arrow} != {f.name: f.type for f in schema}:
                 return None
-            parts.append(parquet.read(use_threads=False).select(schema.names).replace_schema_metadata())
+            for batch in parquet.iter_batches(BATCH, use_threads=False):
+                memory -= batch.nbytes
+                if memory < 0:
+                    return None
+                parts.append(pa.Table.from_batches([batch]).select(schema.names).replace_schema_metadata())
     return pa.concat_tables(parts)
 
 
