@@ -26,8 +26,8 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.reader_matrix import (
     RIGHT,
     Cells,
-    Key,
     Lake,
+    State,
     asked,
     cells_of,
     cells_of_past,
@@ -38,6 +38,7 @@ from tests.integration.spark.reader_matrix import (
 from tests.integration.spark.reader_parts import Parts
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
+from tests.support.documented_readers import Documented, as_documented
 from tests.support.lake_readers import Reader, Spark, readers_here
 from tests.tables.lake_values import COLUMNS
 
@@ -52,21 +53,9 @@ Rows = set[tuple[Any, ...]]
 GOLDEN = Path(__file__).parents[2] / "golden" / "readers.json"
 PARTS = Path(__file__).parents[3] / ".readers"
 ALL = os.environ.get("REDOLAKE_ALL_READERS", "") != ""
+RESULTS = ("right", "refused", "wrong")
 WRITES = os.environ.get("REDOLAKE_WRITE_READERS", "") != ""  # the golden table
 PARTITIONS = [column for column in COLUMNS if column.in_path and (ALL or column.name in ("DEC38", "TSTZ", "TEXT_"))]
-# Who is asked the same where a table of `readers: any` cannot avoid a wrong cell, by reader and columns ("": all). It is right:
-# docs/concepts/reading-the-lake.md says so. Readers that are not here have no wrong cell.
-AVOIDED_BY = {
-    # A footer that delta-rs has written leaves NaN out, by which Spark and its SQL pass over rows.
-    ("Spark", "DOUBLE_ FLOAT_"): "Polars, scan_delta",
-    ("delta-rs, SQL", "DOUBLE_ FLOAT_"): "Polars, scan_delta",
-    ("delta-rs, to Arrow", "DOUBLE_ FLOAT_"): "Polars, scan_delta",  # IN of zero: a minimum of zero is -0.0 in a footer
-    ("delta-rs, to Arrow", "TEXT_"): "delta-rs, SQL",  # 32 characters U+10FFFF, which are no characters
-    ("pandas, through delta-rs", ""): "delta-rs, to Arrow",  # doubles of whole numbers with a NULL, and isin of bytes
-    ("pandas, with ArrowDtype", "DOUBLE_ FLOAT_ RAW_"): "delta-rs, to Arrow",  # isin
-}
-BY_UTC = ("delta-kernel in Java", "DATE_ TS")  # of a JVM in UTC: an hour that its zone has not is moved in a partition
-BY_VERSION = {"AS OF by time, of a copied table": "AS OF by version"}  # delta-rs and Polars
 READERS = {
     reader.name: reader for reader in readers_here(with_java=ALL) if not reader.name.startswith(("pandas", "Polars, read"))
 }
@@ -153,9 +142,12 @@ def test_the_block_of_spark_runs_as_its_page_prints_it(spark: Any, tmp_path: Pat
 
 
 def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, connect_beside: Any, tmp_path: Path) -> None:
-    lake, parts = Lake(spark, tmp_path), Parts(PARTS if WRITES else None)
+    lake, parts, documented = Lake(spark, tmp_path), Parts(PARTS if WRITES else None), Cells()
     readers: list[Reader] = [*readers_here(with_java=ALL), Spark(spark), Spark(connect_beside, "Spark Connect")]
+    ways = [way for reader in readers if (way := as_documented(reader)) is not None]
     for state in (*states_of_any(lake, PARTITIONS), *states_of_spark(lake)):
+        if not state.name.startswith("spark:"):
+            documented |= documented_cells(ways, state)
         for reader in readers:
             with reader.zone(state.zone):
                 parts.add(
@@ -168,17 +160,21 @@ def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, 
     then = past(lake)
     for reader in readers:
         parts.add(reader, "past", then.path, partial(cells_of_past, reader, then))
+    for way in ways:
+        documented |= cells_of_past(way.reader, then)
 
     found = parts.cells
+    of_any = {key: result for key, result in found.items() if "spark:" not in key[1]} | documented
     if WRITES:
-        GOLDEN.write_text(text_of(golden_of(found, readers, parts)))
+        GOLDEN.write_text(text_of(golden_of(found, of_any, readers, parts)))
     golden = json.loads(GOLDEN.read_text())
     expected = {tuple(key): result for *key, result in golden["others"]}
     whole = {(reader, state): error for reader, of in golden["refused"].items() for state, error in of.items()}
     missed = {key: result for key, result in found.items() if result != expected.get(key, whole.get(key[:2], RIGHT))}
     assert missed == {}
     assert not ALL or {key for key in expected if key[0] in {r.name for r in readers}} <= found.keys()
-    assert [key for key, result in found.items() if result.startswith("wrong") and not is_avoided(key, found)] == []
+    assert {key: result for key, result in of_any.items() if result.startswith("wrong")} == {}
+    assert not ALL or counts_of(of_any).items() <= golden["documented"].items()
 
 
 def test_a_table_of_before_is_measured_alike_once_it_is_loaded_again(spark: Any, tmp_path: Path) -> None:
@@ -197,24 +193,23 @@ def test_a_table_of_before_is_measured_alike_once_it_is_loaded_again(spark: Any,
     assert bounds[-1] <= {"ID", "INT_", "_commit_scn"}, "the newest files have other statistics"
 
 
-def is_avoided(key: Key, found: Cells) -> bool:
-    """Return whether the page says how to avoid a wrong cell, and what it says is right: of `readers: spark`, whether it is of
-    that profile."""
-    reader, state, column, question = key
-    if "spark:" in state:
-        return True
-    if state in BY_VERSION:
-        by_version = (reader, BY_VERSION[state], column, question)
-        return found[by_version] == RIGHT or is_avoided(by_version, found)
-    if reader == BY_UTC[0] and column in BY_UTC[1].split() and state == "as partition, a session in New York":
-        return found[reader, "as partition", column, question] == RIGHT
-    if question.endswith(" -0.0"):  # there is none, and 0 is the same
-        zero = (reader, state, column, question.replace("-0.0", "0.0"))
-        return found[zero] == RIGHT or is_avoided(zero, found)
-    other = next(
-        (by for (of, those), by in AVOIDED_BY.items() if of == reader and (column in those.split() or not those)), None
-    )
-    return other is not None and found[other, state, column, question] == RIGHT
+def documented_cells(ways: Sequence[Documented], state: State) -> Cells:
+    """Return the cells of a state in the columns that the page says to read in another way, read in that way."""
+    found: Cells = {}
+    for way in ways:
+        if columns := [column for column in state.columns if way.needs(column.lake)]:
+            with way.reader.zone(state.zone):
+                own = partial(asked, way.reader, state, everything=ALL)
+                found |= cells_of(way.reader, replace(state, columns=columns), own)
+    return found
+
+
+def counts_of(cells: Cells) -> dict[str, list[int]]:
+    """Return how many of each reader's cells are right, refused, wrong."""
+    counts: dict[str, list[int]] = {}
+    for (reader, *_), result in cells.items():
+        counts.setdefault(reader, [0, 0, 0])[RESULTS.index(result.partition(":")[0])] += 1
+    return counts
 
 
 def added(table: Path) -> list[dict[str, Any]]:
@@ -230,11 +225,11 @@ def text_of(golden: dict[str, Any]) -> str:
     return f'{head[:-2]},\n "others": [\n{cells}\n]}}\n'
 
 
-def golden_of(found: Cells, readers: Sequence[Reader], parts: Parts) -> dict[str, Any]:
+def golden_of(found: Cells, of_any: Cells, readers: Sequence[Reader], parts: Parts) -> dict[str, Any]:
     counts: dict[str, dict[str, list[int]]] = {}
     for (reader, state, _, _), result in found.items():
         of = counts.setdefault(reader, {}).setdefault(state, [0, 0, 0])
-        of[("right", "refused", "wrong").index(result.partition(":")[0])] += 1
+        of[RESULTS.index(result.partition(":")[0])] += 1
     results: dict[tuple[str, str], set[str]] = {}
     for key, result in found.items():
         results.setdefault(key[:2], set()).add(result)
@@ -244,6 +239,7 @@ def golden_of(found: Cells, readers: Sequence[Reader], parts: Parts) -> dict[str
         "asked": {reader.name: parts.days[reader.name] for reader in readers},
         "versions": {reader.name: reader.version for reader in readers},
         "counts": counts,
+        "documented": counts_of(of_any),
         "others": sorted([*key, result] for key, result in found.items() if result != RIGHT and key[:2] not in whole),
     }
 
