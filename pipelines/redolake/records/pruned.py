@@ -40,11 +40,13 @@ class KnownVersion:
 @dataclass(frozen=True, slots=True)
 class PrunedTable:
     """`captured_from` is the position from which all pruned windows had the table, `batched_from` that from which all pruned
-    batches had it; None where the last one lacked it. `versions` are all that the ledger had."""
+    batches had it; None where the last one lacked it. `versions` are all that the ledger had. `without_transaction` is the
+    position of the newest change in a pruned batch that was not carried over though its transaction may be open."""
 
     captured_from: str | None = None
     batched_from: str | None = None
     versions: tuple[KnownVersion, ...] = ()
+    without_transaction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
