@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from redolake.records.batches.manifest import DroppedRows
 from redolake.records.single_quotes import DoubtfulWindows, SingleQuotes
@@ -60,6 +60,8 @@ class Pruned:
     doubtful: Mapping[str, DoubtfulWindows] = field(default_factory=dict)
     single_quotes: SingleQuotes | None = None
     dropped: tuple[DroppedRows, ...] = ()
+
+    FORMAT: ClassVar[int] = 2
 
     @property
     def position(self) -> ChainPosition:
