@@ -3,7 +3,7 @@ table that is read again meanwhile. Without Spark and Delta."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 
 from redolake import steps
 from redolake.config import Pipeline
+from redolake.config.keep import KeepSettings
+from redolake.config.limits import BatchLimits, WindowLimits
 from redolake.context import Run
 from redolake.errors import NotReadableAsOf, SnapshotTooEarly
 from redolake.source import open_source, read_current_scn
@@ -166,3 +168,40 @@ def test_no_copy_or_history_is_made_from_a_snapshot_that_may_lack_such_a_change(
     if is_applied_before:  # otherwise it is seen in the job that makes the history
         with pytest.raises(NotReadableAsOf, match=what):
             steps.rebuild_history(pipeline, "SHOP.PLAIN", str(scn))
+
+
+def nothing(shop: Shop, pipeline: Pipeline) -> None:
+    """Go on at once."""
+
+
+def prune(_: Shop, pipeline: Pipeline) -> None:
+    keep = KeepSettings(landing="0s", ledger="0s", snapshots="0s")  # type: ignore[arg-type]
+    report = steps.prune_pipeline(pipeline.model_copy(update={"keep": keep}), execute=True, by="dba", reason="a test")
+    assert "windows" in {kind.kind for kind in report.kinds}, report
+
+
+def lose_ledger(_: Shop, pipeline: Pipeline) -> None:
+    Path(pipeline.ledger_url.removeprefix("sqlite:///")).unlink()
+
+
+@pytest.mark.parametrize("meanwhile", [nothing, prune, lose_ledger])
+def test_such_a_change_in_a_batch_that_ends_before_the_snapshot_is_not_forgotten(
+    shop: Shop, lake: PlainLake, unknown: str, meanwhile: Callable[[Shop, Pipeline], None]
+) -> None:
+    pipeline = loaded(shop).model_copy(update={"window": WindowLimits(max_bytes=1), "batch": BatchLimits(max_rows=1)})
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO plain VALUES (3, 3, 'first')")  # nothing that is carried over
+        for key in (11, 12, 13):
+            shop.switch_logs()
+            shop.run_sql(f"INSERT INTO plain VALUES ({key}, {key}, 'switched')")
+        replaced(shop, pipeline)
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=NO_SPARK)
+        assert held(pipeline) == {}, "up to the snapshot's SCN it is complete"
+        assert rows(lake, pipeline, "plain") == rows_of_source(shop, "plain")
+        meanwhile(shop, pipeline)
+        with pytest.raises(SnapshotTooEarly, match="a snapshot lacks what is open"):
+            replaced(shop, pipeline)
+        connection.commit()
+    caught_up(shop, pipeline, NO_SPARK)
+    assert "not known whether the transaction" in held(pipeline)["SHOP.PLAIN"]
+    check_healed(shop, pipeline, lake)

@@ -49,6 +49,13 @@ def without_transaction(batch: BatchResult, table: TableId, since: ChainPosition
     return scn if scn is not None and ChainPosition(batch.resetlogs_id, scn) >= since else None
 
 
+def pruned_without_transaction(pruned: Pruned | None, table: TableId, since: ChainPosition) -> int | None:
+    """Return what `without_transaction` returns of the batches that were pruned."""
+    known = None if pruned is None else pruned.tables.get(str(table), PrunedTable()).without_transaction
+    at = None if known is None else ChainPosition.parse(known)
+    return int(at.scn) if at is not None and at >= since else None
+
+
 def omission(context: Run, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]) -> HoldAt | None:
     """Return a hold if an omitted table may lack changes in a batch over `windows` that carries over from `carried`.
 
@@ -66,6 +73,8 @@ def omission(context: Run, entry: TableEntry, carried: BatchResult | None, windo
         return None
     if (gone := pruned_without(context.landing.pruned, entry.table, since)) is not None:
         return lost_changes(entry.table, start, gone)
+    if (scn := pruned_without_transaction(context.landing.pruned, entry.table, since)) is not None:
+        return lost_change(entry.table, start, scn)
     for batch in batches_between(context, since, end):
         if is_without(batch, entry.table):
             return lost_changes(entry.table, start, f"the batch up to SCN {batch.end} was applied")

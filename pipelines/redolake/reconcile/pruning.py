@@ -74,6 +74,18 @@ def runs_of(before: Pruned | None, name: str) -> Runs:
     return Runs(since, before.position.scn)
 
 
+def without_transaction_seen(before: Pruned | None, results: Iterable[BatchResult]) -> dict[str, ChainPosition]:
+    """Return where each table's newest change is that a batch has not carried over though its transaction may be open."""
+    tables = {} if before is None else before.tables
+    known = {table: found.without_transaction for table, found in tables.items()}
+    seen = {table: ChainPosition.parse(name) for table, name in known.items() if name is not None}
+    for result in results:
+        for table, scn in result.without_transaction.items():
+            at = ChainPosition(result.resetlogs_id, scn)
+            seen[table] = max(at, seen.get(table, at))
+    return seen
+
+
 def sum_dropped(before: Sequence[DroppedRows], results: Iterable[BatchResult]) -> tuple[DroppedRows, ...]:
     """Return the rows of each dropped transaction over all pruned batches, with its end once a batch has read it."""
     found: dict[tuple[int, str, int], DroppedRows] = {key_of(rows): rows for rows in before}
@@ -98,10 +110,13 @@ def make_record(context: Run, cut: ChainPosition, at: str, by: str) -> Pruned:
     # A batch that has read windows of another again begins before that ends, so each is joined to the one before it.
     entries = [entry.table for entry in context.ledger.tables()]
     batched = batches_seen(before, adjoin(results), entries)
-    versions = versions_now(context)
+    versions, open_changes = versions_now(context), without_transaction_seen(before, results)
     tables = {
         str(table): PrunedTable(
-            name_of(runs.since.get(str(table))), name_of(batched.since.get(str(table))), versions.get(table, ())
+            name_of(runs.since.get(str(table))),
+            name_of(batched.since.get(str(table))),
+            versions.get(table, ()),
+            name_of(open_changes.get(str(table))),
         )
         for table in entries
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from redolake.context import Run
 from redolake.errors import Finding, SnapshotTooEarly, Terminal
 from redolake.reconcile.ledger import proven_position
-from redolake.reconcile.omitted_tables import batches_between, is_without, without_transaction
+from redolake.reconcile.omitted_tables import batches_between, is_without, pruned_without_transaction, without_transaction
 from redolake.reconcile.table_versions import present_object_ids
 from redolake.reconcile.tables import capture_scn
 from redolake.values.dictionary_table import DictionaryTable
@@ -107,7 +107,8 @@ def check_captured(context: Run, chosen: Sequence[TableId], oldest_start: Scn) -
                 transaction_start_scn=int(oldest_start),
                 batch_end_scn=batch.end,
             )
-        changes = (without_transaction(found, table, oldest) for found in since_oldest)
+        pruned = pruned_without_transaction(context.landing.pruned, table, oldest)
+        changes = (pruned, *(without_transaction(found, table, oldest) for found in since_oldest))
         for scn in (scn for scn in changes if scn is not None):
             raise SnapshotTooEarly(
                 "it is not known whether the transaction of a change of the table has ended: a snapshot lacks what is open",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from redolake.records.batches.manifest import DroppedRows
 from redolake.records.single_quotes import DoubtfulWindows, SingleQuotes
@@ -40,11 +40,13 @@ class KnownVersion:
 @dataclass(frozen=True, slots=True)
 class PrunedTable:
     """`captured_from` is the position from which all pruned windows had the table, `batched_from` that from which all pruned
-    batches had it; None where the last one lacked it. `versions` are all that the ledger had."""
+    batches had it; None where the last one lacked it. `versions` are all that the ledger had. `without_transaction` is the
+    position of the newest change in a pruned batch that was not carried over though its transaction may be open."""
 
     captured_from: str | None = None
     batched_from: str | None = None
     versions: tuple[KnownVersion, ...] = ()
+    without_transaction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Pruned:
     doubtful: Mapping[str, DoubtfulWindows] = field(default_factory=dict)
     single_quotes: SingleQuotes | None = None
     dropped: tuple[DroppedRows, ...] = ()
+
+    FORMAT: ClassVar[int] = 2
 
     @property
     def position(self) -> ChainPosition:

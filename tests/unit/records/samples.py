@@ -197,7 +197,7 @@ RECORDS: tuple[Any, ...] = (
     Pruned(
         (PruneStep(1, 300, "2026-01-02T03:04:05+00:00", "dba"),),
         7,
-        {"SHOP.T": PrunedTable("0000000001-00000000000000000100", None, (KnownVersion(5, "ddl", {"x": 1}, "ALTER"),))},
+        {"SHOP.T": PrunedTable("0000000001-00000000000000000100", None, (KnownVersion(5, "ddl", {"x": 1}, "ALTER"),), "1-2")},
         {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)},
         SingleQuotes("w", {}),
         (DroppedRows(3, "1.2.3", 40, {"SHOP.T": 2}, 50, True),),

@@ -68,7 +68,7 @@ FORMATS = {
     "single quotes": (1, "fcbe4ee48618"),
     "lake mark": (1, "bc80837601ab"),
     "landing key": (1, "15eddd67d1ef"),
-    "pruned": (1, "af3d82c1829e"),
+    "pruned": (2, "f179766af531"),
     "table proof": (6, "eae35dd5b990"),
     "hashing begun": (1, "0cfbdc23078c"),
     "hashed chunk": (2, "a6bff361195e"),
