@@ -126,7 +126,7 @@ def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa
         names = {slot: name for name, (slot, _) in places[place].items()}
         texts = {name for name, type_ in types[place].items() if type_ in TEXTS}
         size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in sorted(texts)), F.lit(0))
-        fits = size <= MOST_FETCHED_BYTES // part.committed.count
+        fits = size <= MOST_FETCHED_BYTES // max(part.committed.count, 1)
 
         def value(slot: str, names: Mapping[str, str] = names, texts: Set[str] = texts) -> Expression:
             if (name := names.get(slot)) is None:
