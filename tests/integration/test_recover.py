@@ -11,7 +11,7 @@ from redolake import steps
 from redolake.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
 from tests.references.plain_lake import PlainLake
-from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
+from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation, scn_of
 from tests.states.lost_ledger import lose_ledger
 
 
@@ -48,6 +48,28 @@ def test_capture_continues_after_logs_are_restored(without_delta: LosingPipeline
     without_delta.catch_up()
     assert without_delta.is_equal()
     assert without_delta.status().declared_gaps == ()
+
+
+def test_a_table_that_was_read_after_the_scn_of_a_resetlogs_is_held_until_it_is_read_again(
+    without_delta: LosingPipeline,
+) -> None:
+    """Capture stood still meanwhile, so that no landed window shows what the RESETLOGS has undone."""
+    shop = without_delta.shop
+    without_delta.catch_up()
+    kept = scn_of(shop)
+    without_delta.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    steps.take_snapshot(without_delta.pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=without_delta.spark)
+    assert without_delta.rows()[1] == 100
+    shop.oracle.faults.reset_logs(to_scn=kept)
+    without_delta.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+    without_delta.catch_up()
+
+    (held,) = without_delta.status().tables
+    assert (held.state, held.code) == ("held", "RedoLost")
+    assert "a RESETLOGS has set the database back to" in str(held.error)
+    steps.take_snapshot(without_delta.pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=without_delta.spark)
+    without_delta.catch_up()
+    assert without_delta.is_equal()
 
 
 def test_new_snapshots_repair_the_tables(without_delta: LosingPipeline) -> None:

@@ -215,7 +215,7 @@ class PlainLake:
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
         self.unattributed = {}
-        tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
+        tables = tuple(with_position(self.apply_one(spec, task, landed, carried, drops)) for task in spec.tables)
         digest = write_carried(carry_file, carried)
         crash.point("carry-over")
         open_rows = [row for rows in carried.values() for row in rows]
@@ -490,6 +490,11 @@ def name_of(version: TableVersion, number: int) -> str:
 
 def numbers_of(version: TableVersion) -> set[str]:
     return {column.name for column in version.columns if column.type.name == "NUMBER"}
+
+
+def with_position(result: TableResult) -> TableResult:
+    """Return the result with no position for a table that has no commit of this incarnation."""
+    return replace(result, complete_to=None, position=None) if result.complete_to == -1 else result
 
 
 def position_after(spec: BatchSpec, task: TableTask, at: int) -> int:
