@@ -31,10 +31,10 @@ def failure(error: RedolakeError, kind: type[Exception]) -> Exception:
 
     The frames that led to it are in the log at level DEBUG only."""
     log.debug("the error in full", exc_info=error)
-    return noted(str(error), kind)
+    return with_note(str(error), kind)
 
 
-def noted(text: str, kind: type[Exception]) -> Exception:
+def with_note(text: str, kind: type[Exception]) -> Exception:
     """Return Airflow's exception with this text, which the note of the run has too: the last failure's comes first."""
     try:
         leave_note(get_current_context(), text)

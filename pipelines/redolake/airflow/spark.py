@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import redolake
 from redolake.airflow.connections import connection_json, resolved_pipeline
-from redolake.airflow.failures import airflow_failures, noted
+from redolake.airflow.failures import airflow_failures, with_note
 from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
 from redolake.host.connect_token import url_of_connection
@@ -68,7 +68,7 @@ def raise_failure(failure: JobFailure | None, error: Exception) -> None:
     """Raise with the job's own error text if it left one; spark-submit knows only the exit code."""
     terminal = failure.terminal if failure else f"Error code is: {TERMINAL_EXIT}." in str(error)
     kind = AirflowFailException if terminal else AirflowException
-    raise noted(failure.text if failure else str(error), kind) from (None if failure else error)
+    raise with_note(failure.text if failure else str(error), kind) from (None if failure else error)
 
 
 def connect_url(conn_id: str) -> str:
