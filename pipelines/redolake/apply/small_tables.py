@@ -8,13 +8,12 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
@@ -124,17 +123,14 @@ def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa
     for place, (part, ready) in wanted.items():
         rows = ready.changes.select(*ready.has.types(part.table.columns), *of_change(part.there.options))
         names = {slot: name for name, (slot, _) in places[place].items()}
-        texts = {name for name, type_ in types[place].items() if type_ in TEXTS}
-        size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in sorted(texts)), F.lit(0))
-        fits = size <= MOST_FETCHED_BYTES // max(part.committed.count, 1)
-
-        def value(slot: str, names: Mapping[str, str] = names, texts: Set[str] = texts) -> Expression:
-            if (name := names.get(slot)) is None:
-                return F.lit(None)
-            return F.when(F.col("fits"), F.col(name)) if name in texts else F.col(name)
-
-        values = [value(slot).cast(type_).alias(slot) for slot, type_ in shared.items()]
-        frames.append(rows.withColumn("fits", fits).select(F.lit(place).alias("place"), "fits", *values))
+        texts = sorted(name for name, type_ in types[place].items() if type_ in TEXTS)
+        size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in texts), F.lit(0))
+        fits = size <= MOST_FETCHED_BYTES // max(part.committed.count, 1)  # no column yet: the table may have one of that name
+        fetched = {name: F.when(fits, F.col(name)) if name in texts else F.col(name) for name in types[place]}
+        values = [
+            (fetched[names[slot]] if slot in names else F.lit(None)).cast(type_).alias(slot) for slot, type_ in shared.items()
+        ]
+        frames.append(rows.select(F.lit(place).alias("place"), fits.alias("fits"), *values))
     found = unite(frames).toArrow()
     of_places = {place: found.filter(pc.equal(found["place"], place)) for place in places}
     return {
