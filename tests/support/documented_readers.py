@@ -43,18 +43,22 @@ def version_of(path: str, when: datetime | int) -> int:
     return max(one["version"] for one in DeltaTable(path).history() if one["timestamp"] <= millis)
 
 
-class ArrowAfterReading(DeltaRsArrow):
+class ByVersion(Reader):
+    """Asks for the version of a moment, by the table's history."""
+
+    def as_of(self, path: str, when: datetime | int) -> list[Row]:
+        return super().as_of(path, version_of(path, when))
+
+
+class ArrowAfterReading(ByVersion, DeltaRsArrow):
     def ids(self, path: str, condition: Condition) -> set[int]:
         if condition.type not in (*FLOATS, "string"):
             return super().ids(path, condition)
         table = self.opened(path, lambda path: DeltaTable(path).to_pyarrow_table())
         return {int(n) for n in table.filter(arrow_filter(of_zero(condition)))["ID"].to_pylist()}
 
-    def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return super().as_of(path, version_of(path, when))
 
-
-class PandasOfArrow(PandasArrow):
+class PandasOfArrow(ByVersion, PandasArrow):
     """Filters in Arrow, then makes the frame."""
 
     def __init__(self, name: str) -> None:
@@ -65,11 +69,8 @@ class PandasOfArrow(PandasArrow):
         frame = table.filter(arrow_filter(of_zero(condition))).to_pandas(**self.options)
         return {int(row["ID"]) for row in rows_of_frame(frame[["ID"]])}
 
-    def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return super().as_of(path, version_of(path, when))
 
-
-class SqlOfNan(DeltaRsSql):
+class SqlOfNan(ByVersion, DeltaRsSql):
     """Compares `nanvl(D, NaN)`, which is D, and by which no file is passed over."""
 
     def ids(self, path: str, condition: Condition) -> set[int]:
@@ -79,18 +80,13 @@ class SqlOfNan(DeltaRsSql):
         sql = f'SELECT "ID" FROM t WHERE {replace(of_zero(condition), column=name).sql(self.literal)}'
         return {int(row["ID"]) for row in self.query(path, sql).to_pylist()}
 
-    def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return super().as_of(path, version_of(path, when))
+
+class PolarsLazyByVersion(ByVersion, PolarsLazy):
+    """The lazy one."""
 
 
-class PolarsLazyOfVersion(PolarsLazy):
-    def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return super().as_of(path, version_of(path, when))
-
-
-class PolarsEagerOfVersion(PolarsEager):
-    def as_of(self, path: str, when: datetime | int) -> list[Row]:
-        return super().as_of(path, version_of(path, when))
+class PolarsEagerByVersion(ByVersion, PolarsEager):
+    """The eager one."""
 
 
 class KernelInUtc(KernelJava):
@@ -121,8 +117,8 @@ class SparkWithoutPushdown(Spark):
 WAYS: dict[type[Reader], tuple[Callable[[Any], Reader], tuple[str, ...] | None]] = {
     DeltaRsArrow: (lambda _: ArrowAfterReading(), (*FLOATS, "string")),
     DeltaRsSql: (lambda _: SqlOfNan(), FLOATS),
-    PolarsLazy: (lambda _: PolarsLazyOfVersion(), ()),
-    PolarsEager: (lambda _: PolarsEagerOfVersion(), ()),
+    PolarsLazy: (lambda _: PolarsLazyByVersion(), ()),
+    PolarsEager: (lambda _: PolarsEagerByVersion(), ()),
     Pandas: (lambda reader: PandasOfArrow(reader.name), None),
     PandasArrow: (lambda reader: PandasOfArrow(reader.name), None),
     KernelJava: (lambda _: KernelInUtc(), (*FLOATS, "timestamp_ntz")),

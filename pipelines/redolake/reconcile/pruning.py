@@ -67,18 +67,18 @@ def batches_seen(before: Pruned | None, results: Iterable[BatchResult], tables: 
 
 
 def runs_of(before: Pruned | None, name: str) -> Runs:
-    if before is None:
-        return Runs()
+    return Runs() if before is None else Runs(positions_of(before, name), before.position.scn)
+
+
+def positions_of(before: Pruned, name: str) -> dict[str, ChainPosition]:
+    """Return a position that the record has of tables, for those that have it."""
     known = {table: getattr(found, name) for table, found in before.tables.items()}
-    since = {table: ChainPosition.parse(position) for table, position in known.items() if position is not None}
-    return Runs(since, before.position.scn)
+    return {table: ChainPosition.parse(position) for table, position in known.items() if position is not None}
 
 
 def without_transaction_seen(before: Pruned | None, results: Iterable[BatchResult]) -> dict[str, ChainPosition]:
     """Return where each table's newest change is that a batch has not carried over though its transaction may be open."""
-    tables = {} if before is None else before.tables
-    known = {table: found.without_transaction for table, found in tables.items()}
-    seen = {table: ChainPosition.parse(name) for table, name in known.items() if name is not None}
+    seen = {} if before is None else positions_of(before, "without_transaction")
     for result in results:
         for table, scn in result.without_transaction.items():
             at = ChainPosition(result.resetlogs_id, scn)
