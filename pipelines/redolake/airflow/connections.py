@@ -43,13 +43,13 @@ def source_of(pipeline: Pipeline) -> Any:
     """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom; None without one."""
     from redolake.source.connection import connection_from_json
 
-    def named_by(field: str) -> Any:
+    def params_of(field: str) -> Any:
         if (conn_id := getattr(pipeline.source, field)) is None:
             return None
         text = connection_json(conn_id, f"`source.{field}` of {pipeline.name}")
         return connection_from_json(text, f"connection {conn_id}")
 
-    own, primary = named_by("connection"), named_by("primary")
+    own, primary = params_of("connection"), params_of("primary")
     return own if own is None or primary is None else replace(own, primary=primary)
 
 
