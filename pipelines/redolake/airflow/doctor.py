@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import logging
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline, source_of
+from redolake.airflow.run_notes import leave_note
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.tasks import task
 from redolake.airflow.texts import DOCTOR, TASKS, dag_text
@@ -22,7 +23,7 @@ LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.IN
 def doctor_dag(pipeline: Pipeline) -> DAG:
     @task(doc_md=TASKS["doctor"], retries=0)
     def doctor() -> str:
-        """Return the closing line. Fails with the errors, each with its cure."""
+        """Return the closing line, which the run's note has too. Fails with the errors, each with its cure."""
         from redolake import steps
 
         with resolved_pipeline(pipeline) as resolved:
@@ -33,6 +34,7 @@ def doctor_dag(pipeline: Pipeline) -> DAG:
             errors = [str(finding) for finding in found.findings if finding.severity == "error"]
             raise AirflowFailException("\n".join([*errors, found.closing]))
         log.info("%s", found.closing)
+        leave_note(get_current_context(), found.closing)
         return found.closing
 
     with DAG(**dag_settings(pipeline, "doctor"), doc_md=dag_text(DOCTOR, pipeline)) as dag:

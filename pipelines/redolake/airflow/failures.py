@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from redolake.airflow.run_notes import leave_note
@@ -31,13 +31,15 @@ def failure(error: RedolakeError, kind: type[Exception]) -> Exception:
 
     The frames that led to it are in the log at level DEBUG only."""
     log.debug("the error in full", exc_info=error)
-    return with_note(str(error), kind)
+    return kind(str(error))
 
 
-def with_note(text: str, kind: type[Exception]) -> Exception:
-    """Return Airflow's exception with this text, which the note of the run has too: the last failure's comes first."""
+@contextmanager
+def why_in_note(context: Any) -> Iterator[None]:
+    """Leave the text with which a task fails for the note of its run: that of the last one comes first."""
     try:
-        leave_note(get_current_context(), text)
-    except RuntimeError:  # no task runs: a trigger, or the page's server
-        log.debug("no run has a note of this: %s", text)
-    return kind(text)
+        yield
+    except AirflowException as error:
+        if type(error) in (AirflowException, AirflowFailException):  # others skip, or wait
+            leave_note(context, str(error))
+        raise

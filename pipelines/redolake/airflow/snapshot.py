@@ -16,6 +16,7 @@ from redolake.airflow.assets import publish_table_events, tables_alias
 from redolake.airflow.connections import resolved_pipeline, source_of
 from redolake.airflow.forms import chosen_tables, tables_param
 from redolake.airflow.groups import group_evenly, group_label
+from redolake.airflow.run_notes import leave_note
 from redolake.airflow.settings import dag_settings
 from redolake.airflow.spark import spark_task
 from redolake.airflow.tasks import short_circuit_task, task
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def log_rows(*tables: TableSnapshot) -> None:
-    for done in tables:
-        nulled = f", {nulled_text(done.nulled)}" if done.nulled else ""
-        log.info("%s: %s rows AS OF SCN %s%s%s", one_line(done.table), done.rows, done.scn, beside(done.at), nulled)
+def rows_text(done: TableSnapshot) -> str:
+    nulled = f", {nulled_text(done.nulled)}" if done.nulled else ""
+    return f"{one_line(done.table)}: {done.rows} rows AS OF SCN {done.scn}{beside(done.at)}{nulled}"
 
 
 def grouped_shares(shares: Sequence[ReadShare]) -> dict[str, Any]:
@@ -70,7 +70,8 @@ def read_each(
         except RedolakeError as error:
             log.error("%s", error)
             errors.append(error)
-    log_rows(*found)
+    for done in found:
+        log.info("%s", rows_text(done))
     passing = [error for error in errors if isinstance(error, Transient)]
     if errors and (not found or (passing and not is_last)):
         raise (passing or errors)[0]
@@ -98,9 +99,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 raise AirflowFailException(message)
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
-        log.info(
-            "AS OF SCN %s%s: %s", begun.scn, beside(begun.at), one_line(", ".join(begun.tables)) or "every table has contents"
-        )
+        said = f"AS OF SCN {begun.scn}{beside(begun.at)}: {one_line(', '.join(begun.tables)) or 'every table has contents'}"
+        log.info("%s", said)
+        leave_note(context, said)
         sessions = {str(t.id): resolved.snapshot_settings(t.id).sessions for t in resolved.tables} if begun.chunks else {}
         return [grouped_shares(group) for group in group_evenly(begun.shares(sessions))]
 
@@ -147,7 +148,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             message += f"\nnot read, see their tasks: {one_line(', '.join(unread))}"
         with resolved_pipeline(pipeline) as resolved:
             try:
-                log_rows(*steps.record_snapshot_load(resolved, batch).tables)
+                said = "\n".join(map(rows_text, steps.record_snapshot_load(resolved, batch).tables))
+                log.info("%s", said)
+                leave_note(context, said)
             except TableHeld as error:
                 message += f"\n{error}"
                 held = {finding.subject for finding in error.findings}

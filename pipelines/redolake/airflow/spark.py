@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import redolake
 from redolake.airflow.connections import connection_json, resolved_pipeline
-from redolake.airflow.failures import airflow_failures, with_note
+from redolake.airflow.failures import airflow_failures, why_in_note
 from redolake.airflow.tasks import WithoutTemplates, task
 from redolake.config import Pipeline
 from redolake.host.connect_token import url_of_connection
@@ -40,7 +40,7 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         from redolake.apply.spark.session import spark_conf
         from redolake.host.runtime import find_java, spark_jars
 
-        with airflow_failures():
+        with why_in_note(context), airflow_failures():
             self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
             self.conf = spark_conf(self.pipeline.spark.settings)
             if WORKERS_PYTHON in self.conf:  # which would be the driver's too, and a path below an executor's folder
@@ -53,6 +53,7 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
         with (
+            why_in_note(context),
             resolved_pipeline(self.pipeline) as pipeline,
             steps.Run(pipeline) as run,
             steps.external_spark_job(run, batch, self.on_kill) as failed,
@@ -68,7 +69,7 @@ def raise_failure(failure: JobFailure | None, error: Exception) -> None:
     """Raise with the job's own error text if it left one; spark-submit knows only the exit code."""
     terminal = failure.terminal if failure else f"Error code is: {TERMINAL_EXIT}." in str(error)
     kind = AirflowFailException if terminal else AirflowException
-    raise with_note(failure.text if failure else str(error), kind) from (None if failure else error)
+    raise kind(failure.text if failure else str(error)) from (None if failure else error)
 
 
 def connect_url(conn_id: str) -> str:

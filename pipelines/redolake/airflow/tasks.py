@@ -15,6 +15,8 @@ from airflow.providers.standard.operators.python import PythonOperator, ShortCir
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 
+from redolake.airflow.failures import why_in_note
+
 
 class WithoutTemplates:
     """Put before an operator: its template fields stay the fields whose references Airflow resolves, and no text is run."""
@@ -33,6 +35,10 @@ class PythonTask(WithoutTemplates, DecoratedOperator, PythonOperator):
     def __init__(self, *, python_callable: Callable[..., Any], op_args: Any, op_kwargs: Any, **settings: Any) -> None:
         called = {"python_callable": python_callable, "op_args": op_args, "op_kwargs": op_kwargs}
         super().__init__(kwargs_to_upstream=called, **called, **settings)
+
+    def execute(self, context: Any) -> Any:
+        with why_in_note(context):
+            return super().execute(context)
 
 
 class ShortCircuitTask(PythonTask, ShortCircuitOperator):

@@ -20,7 +20,7 @@ from airflow.sdk.bases.skipmixin import SkipMixin
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline, source_of
-from redolake.airflow.failures import failure
+from redolake.airflow.failures import failure, why_in_note
 from redolake.airflow.groups import group_evenly
 from redolake.airflow.links import PAGE_LINKS
 from redolake.airflow.triggers import ArchivedLogTrigger, SourceTrigger
@@ -44,12 +44,14 @@ class PlanWindow(BaseOperator, SkipMixin):
         self.pipeline = pipeline
 
     def execute(self, context: Any) -> list[dict[str, Any]]:
-        return self.plan(context, {})
+        with why_in_note(context):
+            return self.plan(context, {})
 
     def plan_again(self, context: Any, event: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Plan again after the trigger fired; only the plan decides, whatever the trigger saw."""
         log.info("%s", (event or {}).get("because"))
-        return self.plan(context, event or {})
+        with why_in_note(context):
+            return self.plan(context, event or {})
 
     def plan(self, context: Any, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         from redolake import steps

@@ -130,13 +130,14 @@ def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
     caplog.set_level("INFO", "redolake.airflow")
 
     run(apply_dag)
-    run(snapshot_dag)
+    _, loaded = run(snapshot_dag)
 
     said = [record.getMessage() for record in caplog.records if record.name.startswith("redolake.airflow")]
     assert f"commits of SCN [100, 200) {shown}, 1 window: /l/batch.json" in said
     assert "SCN 100 to 199, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
     assert f"AS OF SCN 90 {shown}: SHOP.ORDERS" in said
     assert said.count(f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}") == 2
+    assert noted(loaded) == f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}\nAS OF SCN 90 {shown}: SHOP.ORDERS"
 
 
 def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps):

@@ -14,7 +14,7 @@ from redolake.steps.ranges.close_gap import GapClosing
 from redolake.steps.recovery.recover import RecoveryReport, recovery_text
 from redolake.steps.shared.status import DeclaredGapReport, GapTransaction
 from redolake.values.redo import Position
-from tests.unit.airflow.test_dag_runs import names, run
+from tests.unit.airflow.test_dag_runs import names, noted, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -117,11 +117,15 @@ def test_doctor_fails_with_the_errors_alone(run, steps):
 
     errors = (Finding("database FREE", "runs in NOARCHIVELOG mode", "ALTER DATABASE ARCHIVELOG"), Finding("x", "y", "", "note"))
     steps.answers("examine", DoctorReport(False, errors, (), ()))
-    failed, _ = run(doctor_dag)
+    failed, with_errors = run(doctor_dag)
     steps.answers("examine", DoctorReport(True, errors[1:], (), ()))
-    good, _ = run(doctor_dag)
+    good, without = run(doctor_dag)
 
     assert (failed["doctor", -1], good["doctor", -1]) == ("failed", "success")
+    said = noted(with_errors)
+    assert "NOARCHIVELOG" in said
+    assert said.endswith(DoctorReport(False, errors, (), ()).closing)
+    assert noted(without) == DoctorReport(True, errors[1:], (), ()).closing
 
 
 @pytest.mark.parametrize(
