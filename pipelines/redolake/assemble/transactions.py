@@ -171,9 +171,9 @@ def stop_without_end(changes: DataFrame, rows: DataFrame, slots: Collection[str]
     own = changes.withColumns({"slot": slot_of(deciding_xid()), "sequence": F.substring_index(deciding_xid(), ".", -1)})
     joined = own.join(F.broadcast(ends), ["con_id", "slot"], "left")
     is_later = "x -> x.sequence > CAST(sequence AS BIGINT) AND x.scn > scn"
-    joined = joined.withColumn("later", F.expr(f"try_element_at(filter(ends, {is_later}), 1)"))
-    is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
-    concerned = is_open & F.col("later").isNotNull()
+    is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()  # of others no end is looked for
+    joined = joined.withColumn("later", F.when(is_open, F.expr(f"try_element_at(filter(ends, {is_later}), 1)")))
+    concerned = F.col("later").isNotNull()
     what = (F.lit("no end of transaction "), deciding_xid(), F.lit(" was shown after its change at SCN "), "scn")
     why = (F.lit(", and its undo slot was given to "), "later.xid", F.lit(", which ended at SCN "), "later.scn")
     stopped = {
