@@ -122,6 +122,9 @@ class Reader:
         found: T = self._opened[1]
         return found
 
+    def end(self) -> None:
+        """End what the reader has started."""
+
     def rows(self, path: str) -> list[Row]:
         return rows_of(self.table(path))
 
@@ -421,9 +424,8 @@ class KernelJava(Reader):
 
     def asked(self, path: str, **more: Any) -> list[Row]:
         zone = os.environ.get("TZ", "")
-        if self.process is not None and zone != self.started_in:
-            self.process.communicate()
-            self.process = None
+        if zone != self.started_in:
+            self.end()
         if self.process is None:
             self.started_in = zone
             java = [
@@ -444,6 +446,11 @@ class KernelJava(Reader):
         if "error" in answer:
             raise type(answer["error"], (Exception,), {})(answer["text"])
         return [{name: kernel_value(*cell) for name, cell in row.items()} for row in answer["rows"]]
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.communicate()
+            self.process = None
 
     def table(self, path: str) -> pa.Table:
         return pa.Table.from_pylist(self.rows(path))

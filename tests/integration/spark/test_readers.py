@@ -162,6 +162,8 @@ def test_no_reader_shows_or_finds_another_value_than_the_table_says(spark: Any, 
         parts.add(reader, "past", then.path, partial(cells_of_past, reader, then))
     for way in ways:
         documented |= cells_of_past(way.reader, then)
+    for reader in (*readers, *(way.reader for way in ways)):
+        reader.end()
 
     found = parts.cells
     of_any = {key: result for key, result in found.items() if "spark:" not in key[1]} | documented
