@@ -281,9 +281,35 @@ def test_the_lags_of_the_standby_are_terms_of_the_latency_and_in_the_status(
         shown = {term.name: term.seconds for term in found.latency.terms if term.name in lags}
         assert shown == lags
         assert 'term="apply lag"' in prometheus_text([found])
-        behind, began, _ = standby_lines(steps.read_status(life.pipeline))
+        behind, began = standby_lines(steps.read_status(life.pipeline))
         assert "apply lag" in behind
-        assert "have committed" in began
+        assert "0 have committed. Whether others" in began
+
+
+def gone_scn(life: Life) -> int | None:
+    doubt = steps.read_status(life.pipeline).doubt
+    assert doubt is not None
+    return doubt.gone_scn
+
+
+def test_a_primary_that_is_named_later_shows_where_the_last_doubt_has_gone(tmp_path: Path, lake: PlainLake) -> None:
+    with open_shop(tmp_path) as opened:
+        life = begin_alone(opened)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.capture()
+        assert gone_scn(life) is None
+        life.shop.names_primary = True
+        life.capture()
+        assert gone_scn(life) is None, "the primary shows transactions that are older than the redo"
+        while life.old:
+            with life.old.pop() as writer:
+                writer.rollback()
+        life.capture()
+        found = gone_scn(life)
+        assert found is not None
+        life.shop.names_primary = False
+        check_end(life, lake)
+        assert gone_scn(life) == found
 
 
 def test_without_a_primary_nothing_is_asked_there_and_an_older_transaction_holds_its_tables(
@@ -407,6 +433,10 @@ def test_a_pipeline_of_a_standby_alone_goes_on_when_it_becomes_the_primary_and_b
         life.begin()
         life.end()
         steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)
+        if change == "switch over":  # older transactions have committed before, and the tables were read again with a list
+            assert steps.read_status(life.pipeline).doubt is None
+        else:
+            assert gone_scn(life) is not None, "the primary itself shows what is open"
         life.faults.reinstate()
         life.switch_over()
         life.begin()

@@ -86,10 +86,11 @@ class Source:
     def names_primary(self) -> bool:
         return self._params.primary is not None
 
-    def primary(self) -> Source:
+    def primary(self, retry: Retry | None = None) -> Source:
         """Open a connection to the primary that the pipeline names."""
         assert self._params.primary is not None
-        return open_source(self._params.primary, call_timeout_seconds=self._call_timeout_seconds, retry=self._retry)
+        timeout = self._call_timeout_seconds
+        return open_source(self._params.primary, call_timeout_seconds=timeout, retry=retry or self._retry)
 
     @property
     def _session(self) -> OracleSession:

@@ -14,6 +14,7 @@ from redolake.decode.datatypes import why_refused
 from redolake.decode.datatypes.character import CODECS
 from redolake.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
 from redolake.reconcile.chosen_columns import chosen_columns, rules_of
+from redolake.reconcile.doubt import DOUBT_CURE, doubt_text, recorded_doubt
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import landed_position
 from redolake.reconcile.table_versions import dropped_tables
@@ -112,6 +113,7 @@ def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding]
         *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
         *parameter_notes(pipeline, probed),
+        *doubt_notes(pipeline),
         *decoding_notes(),
         *rowid_notes(pipeline),
     ]
@@ -129,6 +131,15 @@ def parameter_notes(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
         start = context.landing.handover.start()
         changes = parameter_changes(start.parameters if start is not None else {}, probed.database.parameters)
         return [Finding(name, what, FORMS_CURE, severity="note") for name, what in changes]
+    return []
+
+
+def doubt_notes(pipeline: Pipeline) -> list[Finding]:
+    """Return a note of what is in doubt after a hand-over on a standby alone, as capture has recorded it last."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        if (doubt := recorded_doubt(context.ledger)) is not None:
+            cure = "" if doubt.gone_scn is not None else DOUBT_CURE
+            return [Finding("hand-over", doubt_text(doubt), cure, "note")]
     return []
 
 
