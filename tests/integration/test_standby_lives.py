@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,11 +17,13 @@ from redolake import steps
 from redolake.cockpit.metrics import prometheus_text
 from redolake.cockpit.overview import read_overview
 from redolake.config import Pipeline
-from redolake.errors import RedoLost, SnapshotTooEarly, Transient
+from redolake.context import Run
+from redolake.errors import RedolakeError, RedoLost, SnapshotTooEarly, Transient
 from redolake.host.statements import statement
 from redolake.source import ConnectParams
 from redolake.source import oracle as oracle_source
 from redolake.steps.shared.status import standby_lines
+from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_standby import ASKED
 from tests.integration.test_vanished_partitions import created, held, rows
@@ -37,11 +39,14 @@ class StandbyShop(Shop):
     """The pipeline's connection leads to one host and `primary` to the other, whichever roles they have; or it names none."""
 
     names_primary: bool = True
+    leads_to: str | None = None  # the service of the connection, if it is not the standby's
+    other_primary: ConnectParams | None = None
 
     @property
     def params(self) -> ConnectParams:
         own = super(StandbyShop, self).params
-        return replace(own, dsn=self.oracle.standby_root_dsn, primary=own if self.names_primary else None)
+        primary = self.other_primary or own
+        return replace(own, dsn=self.leads_to or self.oracle.standby_root_dsn, primary=primary if self.names_primary else None)
 
     @property
     def writes_to(self) -> str:
@@ -243,6 +248,79 @@ def test_a_life_on_a_standby_loses_nothing(
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()
+        check_end(life, lake)
+
+
+# --- Databases that are no standby, or not its primary ------------------------------------------------------------------
+
+
+def become(role: str) -> Callable[[Life, ExitStack], None]:
+    def convert(life: Life, ends: ExitStack) -> None:
+        life.faults.convert_standby(role)
+        ends.callback(life.faults.convert_to_physical)
+
+    return convert
+
+
+def mounted(life: Life, ends: ExitStack) -> None:
+    life.faults.mount_standby()
+    ends.callback(life.faults.open_standby)
+
+
+def primary_of(**options: Any) -> Callable[[Life, ExitStack], None]:
+    def name_it(life: Life, ends: ExitStack) -> None:
+        if not options:  # as the primary that the failover has replaced comes back
+            life.faults.fail_over(moves=True)
+        other = ends.enter_context(standin(background=False, **options))
+        life.shop.other_primary = ConnectParams(other.capture_user, other.passwords[other.capture_user], other.root_dsn)
+
+    return name_it
+
+
+def cascaded(life: Life, _: ExitStack) -> None:
+    """`primary` is the standby that the redo comes through."""
+    life.shop.other_primary = replace(life.shop.params, primary=None)
+
+
+def switched_over(life: Life, _: ExitStack) -> None:
+    """`primary` still names the database that is a standby now, and the connection was changed to lead there too."""
+    life.switch_over()
+    life.shop.leads_to = life.shop.oracle.root_dsn
+
+
+ITSELF = "name the connection of the primary itself"
+# How it comes about, what is said, what is to be done, and whether capture stops too: it needs no primary.
+WRONG: dict[str, tuple[Callable[[Life, ExitStack], None], str, str, bool]] = {
+    "a mounted standby": (mounted, "ORA-01033", "ALTER DATABASE OPEN READ ONLY", True),
+    "a snapshot standby": (become("SNAPSHOT STANDBY"), "is a SNAPSHOT STANDBY", "connect to the primary or", True),
+    "a logical standby": (become("LOGICAL STANDBY"), "is a LOGICAL STANDBY", "connect to the primary or", True),
+    "a primary of another DBID": (primary_of(dbid=7), "its DBID is 7", "name the connection of this standby's primary", False),
+    "a standby that forwards the redo": (cascaded, "which is a PHYSICAL STANDBY", ITSELF, False),
+    "wrong roles after a switchover": (switched_over, "which is a PHYSICAL STANDBY", ITSELF, False),
+    "two primaries after a failover": (primary_of(), "has left two primaries", "let a DBA end the one", False),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_database_is_refused_with_what_to_do_and_nothing_is_lost(tmp_path: Path, lake: PlainLake, what: str) -> None:
+    comes_about, says, cure, stops = WRONG[what]
+    with open_shop(tmp_path) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), 0)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.begin()
+        life.writers.pop().commit()
+        life.shop.switch_logs()
+        with ExitStack() as ends:
+            comes_about(life, ends)
+            with pytest.raises(RedolakeError, match=says) as caught:
+                steps.take_snapshot(life.pipeline, ["SHOP.A"], replace=True, source=life.shop.params, spark=NO_SPARK)
+            assert cure in str(caught.value)
+            found = steps.examine(Run(life.pipeline, life.shop.params)).findings
+            assert [cure in one.cure for one in found if says in one.what and one.severity != "note"] == [True]
+            with pytest.raises(RedolakeError, match=says) if stops else nullcontext():
+                steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)
+        life.shop.other_primary = life.shop.leads_to = None
+        life.begin()
         check_end(life, lake)
 
 
