@@ -9,6 +9,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from redolake.errors import RedolakeError, RedoLost, SnapshotTooEarly, Transient
 from redolake.host.statements import statement
 from redolake.source import ConnectParams
 from redolake.source import oracle as oracle_source
+from redolake.steps.follow import follow_pipeline
 from redolake.steps.shared.status import standby_lines
 from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
@@ -248,6 +250,64 @@ def test_a_life_on_a_standby_loses_nothing(
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()
+        check_end(life, lake)
+
+
+# --- An SCN that is not applied yet is waited for, with a word ----------------------------------------------------------
+
+
+def verify(life: Life, said: list[str]) -> bool:
+    return steps.verify_tables(life.pipeline, source=life.shop.params, spark=NO_SPARK, report=said.append).equal
+
+
+def repair(life: Life, said: list[str]) -> bool:
+    how: dict[str, Any] = {"execute": True, "reason": "a test", "report": said.append}
+    return not steps.repair_table(
+        life.pipeline, "SHOP.A", [{"ID": "0"}], source=life.shop.params, spark=NO_SPARK, **how
+    ).why_not
+
+
+def snapshot(life: Life, said: list[str]) -> bool:
+    """As `mend`, `snapshot --replace` and `recover` read a table."""
+    steps.take_snapshot(life.pipeline, ["SHOP.A"], replace=True, source=life.shop.params, spark=NO_SPARK, report=said.append)
+    return held(life.pipeline) == {}
+
+
+def follow(life: Life, said: list[str]) -> bool:
+    """`run --follow` with a new table, which is asked to stop once it has waited."""
+    stop = Event()
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith("waiting up to"):
+            stop.set()
+
+    life.shop.run_sql(*created("c"))
+    pipeline = life.shop.pipeline(tables=["SHOP.A", "SHOP.B", "SHOP.C"])
+    follow_pipeline(Run(pipeline, life.shop.params, NO_SPARK, report), stop)
+    return held(pipeline) == {}
+
+
+@pytest.mark.parametrize("command", [verify, repair, snapshot, follow])
+def test_a_command_waits_for_a_standby_and_says_so(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, command: Callable[[Life, list[str]], bool]
+) -> None:
+    """The pipeline was moved from the primary to the standby, which has not applied what is in the lake already."""
+    with open_shop(tmp_path, unapplied_reads="older") as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), 0)
+        life.shop.leads_to = life.shop.oracle.root_dsn
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.stop()
+        life.begin()
+        life.writers.pop().commit()
+        life.shop.switch_logs()
+        life.capture()
+        life.shop.leads_to = None
+        said: list[str] = []
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
+        assert command(life, said)
+        (waited,) = {line for line in said if line.startswith("waiting up to")}
+        assert "redo apply is not running: it is READ ONLY" in waited
         check_end(life, lake)
 
 

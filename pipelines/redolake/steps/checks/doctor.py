@@ -154,9 +154,6 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
         )
         cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
         return [Finding("open transactions", what, cure, "warning")]
-    if redo.is_standby and pipeline.source.dictionary == "redo":
-        what = "a standby is open read only, and LogMiner refuses a dictionary in the redo there (ORA-01300)"
-        return [Finding("`dictionary: redo`", what, "set `dictionary: online` under `source`, or connect to the primary")]
     try:
         dictionary_for(pipeline, oracle, ChainPosition(redo.current_incarnation.resetlogs_id, int(redo.current_scn)))
     except NoDictionaryInRedo as error:
