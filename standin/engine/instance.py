@@ -132,7 +132,8 @@ class Instance(Database):
         """Raise the ORA- error for which Oracle would refuse the logon."""
         if self.password_of(user, service) is None:
             raise OraError(1017, "invalid username/password; logon denied")
-        if user != "SYS" and (self.state.is_mounted or (self._container_of(service) == PDB and not self.state.pdb_is_open)):
+        is_mounted = self.standby.is_mounted if self.standby.site(service)[1] else self.state.is_mounted
+        if user != "SYS" and (is_mounted or (self._container_of(service) == PDB and not self.state.pdb_is_open)):
             raise OraError(1033, "ORACLE initialization or shutdown in progress")
         if user != "SYS" and self.archiver.condition == "FAILED":
             raise OraError(257, "Archiver error. Connect AS SYSDBA only until resolved.")

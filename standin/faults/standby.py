@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from standin.engine.database.standby import SUFFIX
+from standin.engine.database.standby import PHYSICAL, SUFFIX
 from standin.faults.base import Faults
 from standin.faults.fault import fault
 
@@ -83,6 +83,32 @@ class StandbyFaults(Faults):
             name = database.state.unique_name
             database.state.unique_name = name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else name + SUFFIX
         self._listener.drop_clients()
+
+    @fault(ended_by="open_standby")
+    def mount_standby(self) -> None:
+        """Close the standby: its sessions end, and it is MOUNTED."""
+        with self._database.lock:
+            self._database.standby.is_mounted = True
+            for session in [one for one in self._database.sessions.values() if one.on_standby]:
+                self._database.kill(session.number)
+
+    @fault()
+    def open_standby(self) -> None:
+        """Open the standby READ ONLY WITH APPLY again."""
+        with self._database.lock:
+            self._database.standby.is_mounted = False
+
+    @fault(ended_by="convert_to_physical")
+    def convert_standby(self, role: str) -> None:
+        """Make it a SNAPSHOT STANDBY or a LOGICAL STANDBY, as V$DATABASE shows it; it writes no redo of its own."""
+        with self._database.lock:
+            self._database.standby.role = role
+
+    @fault()
+    def convert_to_physical(self) -> None:
+        """Make it a physical standby again."""
+        with self._database.lock:
+            self._database.standby.role = PHYSICAL
 
     @fault()
     def reinstate(self) -> None:

@@ -53,7 +53,7 @@ def _unique_name(session: EngineSession) -> str:
 
 def _mode_and_role(session: EngineSession) -> tuple[str, str]:
     if session.on_standby:
-        return "READ ONLY WITH APPLY" if session.database.standby.applies else "READ ONLY", "PHYSICAL STANDBY"
+        return session.database.standby.open_mode, session.database.standby.role
     return "MOUNTED" if session.database.state.is_mounted else "READ WRITE", "PRIMARY"
 
 

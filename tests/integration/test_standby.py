@@ -12,7 +12,7 @@ import pytest
 
 from redolake.config.limits import Retry
 from redolake.context import Run
-from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
+from redolake.errors import NoDictionaryInRedo, RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.host.statements import statement
 from redolake.source import (
     ConnectParams,
@@ -30,6 +30,7 @@ from redolake.source.scratch import ScratchSchema
 from redolake.source.setup_sql import Flavour, SetupChoices, setup_sql
 from redolake.source.standby import check_partner, standby_findings
 from redolake.steps.checks.doctor import dictionary_findings
+from redolake.steps.run import take_snapshot
 from redolake.steps.selftest import run_selftest
 from redolake.values.scn import Scn
 from redolake.values.table import TableId
@@ -149,10 +150,12 @@ def test_an_scn_that_is_never_applied_ends_with_what_is_behind(oracle, monkeypat
     oracle.faults.stop_apply()
     write(oracle, "UPDATE t SET n = 2")
     pausing(monkeypatch)
-    with opened(oracle) as source:
+    said: list[str] = []
+    with open_source(params(oracle), retry=Retry(attempts=1), report=said.append) as source:
         monkeypatch.setattr(source, "_call_timeout_seconds", 0.05)  # of the wait, and not of this session's statements
         with pytest.raises(SourceBusy, match="has applied redo up to SCN") as caught:
             source.reach(10**9)
+    assert "waiting up to 0 s: the standby has applied redo up to SCN" in said[0]
     assert "redo apply is not running: it is READ ONLY" in caught.value.what
     assert "V$DATAGUARD_STATS" in caught.value.cure
 
@@ -325,6 +328,10 @@ def test_a_dictionary_in_the_redo_is_refused_on_a_standby(oracle, tmp_path):
     with opened(oracle) as standby:
         (finding,) = dictionary_findings(pipeline, standby, read_redo_facts(standby))
     assert (finding.severity, "ORA-01300" in finding.what) == ("error", True)
+    assert "DBMS_LOGMNR_D.BUILD" in finding.cure
+    write(oracle, "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+    with pytest.raises(NoDictionaryInRedo, match="ORA-01300"):  # before anything is written
+        take_snapshot(pipeline, source=params(oracle), spark="no Spark")
 
 
 def said(source):

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -17,11 +18,15 @@ from redolake import steps
 from redolake.cockpit.metrics import prometheus_text
 from redolake.cockpit.overview import read_overview
 from redolake.config import Pipeline
-from redolake.errors import RedoLost, SnapshotTooEarly, Transient
+from redolake.context import Run
+from redolake.errors import RedolakeError, RedoLost, SnapshotTooEarly, SourceUnavailable, Transient
 from redolake.host.statements import statement
 from redolake.source import ConnectParams
 from redolake.source import oracle as oracle_source
+from redolake.steps.follow import follow_pipeline
 from redolake.steps.shared.status import standby_lines
+from standin.interface import OraError
+from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_standby import ASKED
 from tests.integration.test_vanished_partitions import created, held, rows
@@ -30,6 +35,7 @@ from tests.references.plain_lake import PlainLake
 NO_SPARK = "no Spark"
 TABLES = ("a", "b")
 STEPS = 30
+AGAIN = {"on_ddl": {"unknown_ddl": "resnapshot"}, "resnapshot": {"attempts": 9, "pause_minutes": 0}}
 
 
 @dataclass(slots=True)
@@ -37,11 +43,14 @@ class StandbyShop(Shop):
     """The pipeline's connection leads to one host and `primary` to the other, whichever roles they have; or it names none."""
 
     names_primary: bool = True
+    leads_to: str | None = None  # the service of the connection, if it is not the standby's
+    other_primary: ConnectParams | None = None
 
     @property
     def params(self) -> ConnectParams:
         own = super(StandbyShop, self).params
-        return replace(own, dsn=self.oracle.standby_root_dsn, primary=own if self.names_primary else None)
+        primary = self.other_primary or own
+        return replace(own, dsn=self.leads_to or self.oracle.standby_root_dsn, primary=primary if self.names_primary else None)
 
     @property
     def writes_to(self) -> str:
@@ -66,6 +75,8 @@ class Life:
     writers: list[Any] = field(default_factory=list)
     old: list[Any] = field(default_factory=list)  # since before the first snapshot, and committed at a switchover or the end
     keys: int = 0
+    failed_over: bool = False
+    is_closed: bool = False  # redo thread 2
     taken: list[str] = field(default_factory=list)
 
     @property
@@ -136,8 +147,17 @@ class Life:
             self.shop.switch_logs()
 
     def capture(self) -> None:
-        with suppress(RedoLost):  # a gap: the next one goes on once it is fetched
-            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=NO_SPARK)
+        """Capture and apply. Read again what a failover has undone, as a person would; what a gap lacks comes later."""
+        how: dict[str, Any] = {"source": self.shop.params, "spark": NO_SPARK}
+        try:
+            steps.run_pipeline(self.pipeline, until_caught_up=True, **how)
+        except RedoLost as error:
+            self.taken.append(str(error.what))
+            if self.failed_over and "RESETLOGS" in error.what:
+                steps.recover_redo_loss(self.pipeline, "snapshot", reason="a failover", by="a test", **how)
+        except SourceUnavailable:
+            if not self.shop.oracle.database.standby.old_primary_is_lost:
+                raise
 
     def snapshot(self) -> None:
         """Read a table again; while it waits for the standby, that catches up."""
@@ -149,17 +169,56 @@ class Life:
 
     def switch_over(self) -> None:
         self.heal()
+        self.faults.reinstate()
+        self.open_thread()
         self.end_old()
-        for writer in self.writers:
+        self.drop_writers()
+        self.faults.switch_over()
+
+    def fail_over(self) -> None:
+        """Lose the host of the primary, with the redo that had not arrived; later it comes back as a standby."""
+        self.faults.reinstate()
+        self.open_thread()
+        try:
+            self.faults.fail_over(moves=True)
+        except OraError as error:  # before the stand-in's flashback logs
+            self.taken.append(str(error))
+            return
+        self.drop_writers()
+        self.failed_over = True
+
+    def drop_writers(self) -> None:
+        """End those whose sessions have ended."""
+        for writer in (*self.writers, *self.old):
             with suppress(Exception):
                 writer.close()
         self.writers.clear()
-        self.faults.switch_over()
+        self.old.clear()
+
+    def prepare(self) -> None:
+        """Make what is open branches of distributed transactions, which stay so until they end, over any redo."""
+        self.faults.prepare_transactions(listed=self.choose.random() < 0.5)
+
+    def close_thread(self) -> None:
+        """Shut the second instance down, and switch its log as the first one does."""
+        if not self.is_closed:
+            self.end_old()
+            while self.writers:
+                self.end()
+            self.faults.close_thread(2)
+            self.is_closed = True
+        self.faults.switch_closed_thread(2)
+
+    def open_thread(self) -> None:
+        if self.is_closed:
+            self.faults.open_thread(2)
+            self.is_closed = False
 
     def step(self) -> None:
         often: list[Callable[[], None]] = [self.begin, self.change, self.end, self.capture, self.shop.switch_logs]
         seldom: list[Callable[[], None]] = [
             self.lag, self.stop, self.by_logs, self.gap, self.hold_transport, self.heal, self.snapshot, self.switch_over,
+            self.fail_over, self.faults.reinstate, self.prepare, self.close_thread, self.open_thread,
         ]  # fmt: skip
         chosen = self.choose.choice(often if self.choose.random() < 0.6 else seldom)
         self.taken.append(chosen.__name__)
@@ -169,12 +228,15 @@ class Life:
 def born(shop: StandbyShop, seed: int, **settings: Any) -> Life:
     for table in TABLES:
         shop.run_sql(*created(table), f"INSERT INTO {table} VALUES (0, 0, 'old')")
+    shop.switch_logs()  # a failover goes back to the end of an archived log
     return Life(shop, shop.pipeline(tables=["SHOP.A", "SHOP.B"], **settings), random.Random(seed))
 
 
 def check_end(life: Life, lake: PlainLake) -> None:
     """Let everything arrive and end, and compare."""
     life.heal()
+    life.faults.reinstate()
+    life.open_thread()
     life.faults.apply_in_real_time()
     life.end_old()
     while life.writers:
@@ -182,6 +244,11 @@ def check_end(life: Life, lake: PlainLake) -> None:
     life.shop.switch_logs()
     life.shop.switch_logs()
     life.capture()
+    undone = [table for table, why in held(life.pipeline).items() if "a RESETLOGS has set the database back" in why]
+    if life.failed_over and undone:  # as the cure says
+        steps.take_snapshot(life.pipeline, undone, replace=True, source=life.shop.params, spark=NO_SPARK)
+        life.shop.switch_logs()
+        life.capture()
     for table in TABLES:
         with life.shop.oracle.connect("SHOP", dsn=life.shop.writes_to) as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT id, k, a FROM {table}")
@@ -236,13 +303,144 @@ def test_while_the_primary_is_away_a_table_without_contents_waits_and_the_others
 def test_a_life_on_a_standby_loses_nothing(
     tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, seed: int, reads: str
 ) -> None:
-    with open_shop(tmp_path, unapplied_reads=reads) as opened:
-        life = born(StandbyShop(opened.oracle, opened.folder), seed)
+    with open_shop(tmp_path, unapplied_reads=reads, private_strands=seed % 2 == 1) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), seed, **AGAIN)
         monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
         life.begin_old()
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
         for _ in range(STEPS):
             life.step()
+        check_end(life, lake)
+
+
+# --- An SCN that is not applied yet is waited for, with a word ----------------------------------------------------------
+
+
+def verify(life: Life, said: list[str]) -> bool:
+    return steps.verify_tables(life.pipeline, source=life.shop.params, spark=NO_SPARK, report=said.append).equal
+
+
+def repair(life: Life, said: list[str]) -> bool:
+    how: dict[str, Any] = {"execute": True, "reason": "a test", "report": said.append}
+    return not steps.repair_table(
+        life.pipeline, "SHOP.A", [{"ID": "0"}], source=life.shop.params, spark=NO_SPARK, **how
+    ).why_not
+
+
+def snapshot(life: Life, said: list[str]) -> bool:
+    """Read a table again, as `mend`, `snapshot --replace` and `recover` do."""
+    steps.take_snapshot(life.pipeline, ["SHOP.A"], replace=True, source=life.shop.params, spark=NO_SPARK, report=said.append)
+    return held(life.pipeline) == {}
+
+
+def follow(life: Life, said: list[str]) -> bool:
+    """`run --follow` with a new table, which is asked to stop once it has waited."""
+    stop = Event()
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith("waiting up to"):
+            stop.set()
+
+    life.shop.run_sql(*created("c"))
+    pipeline = life.shop.pipeline(tables=["SHOP.A", "SHOP.B", "SHOP.C"])
+    follow_pipeline(Run(pipeline, life.shop.params, NO_SPARK, report), stop)
+    return held(pipeline) == {}
+
+
+@pytest.mark.parametrize("command", [verify, repair, snapshot, follow])
+def test_a_command_waits_for_a_standby_and_says_so(
+    tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, command: Callable[[Life, list[str]], bool]
+) -> None:
+    """The pipeline was moved from the primary to the standby, which has not applied what is in the lake already."""
+    with open_shop(tmp_path, unapplied_reads="older") as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), 0)
+        life.shop.leads_to = life.shop.oracle.root_dsn
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.stop()
+        life.begin()
+        life.writers.pop().commit()
+        life.shop.switch_logs()
+        life.capture()
+        life.shop.leads_to = None
+        said: list[str] = []
+        monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
+        assert command(life, said)
+        (waited,) = {line for line in said if line.startswith("waiting up to")}
+        assert "redo apply is not running: it is READ ONLY" in waited
+        check_end(life, lake)
+
+
+# --- Databases that are no standby, or not its primary ------------------------------------------------------------------
+
+
+def become(role: str) -> Callable[[Life, ExitStack], None]:
+    def convert(life: Life, ends: ExitStack) -> None:
+        life.faults.convert_standby(role)
+        ends.callback(life.faults.convert_to_physical)
+
+    return convert
+
+
+def mounted(life: Life, ends: ExitStack) -> None:
+    life.faults.mount_standby()
+    ends.callback(life.faults.open_standby)
+
+
+def primary_of(**options: Any) -> Callable[[Life, ExitStack], None]:
+    def name_it(life: Life, ends: ExitStack) -> None:
+        if not options:  # as the primary that the failover has replaced comes back
+            life.faults.fail_over(moves=True)
+        other = ends.enter_context(standin(background=False, **options))
+        life.shop.other_primary = ConnectParams(other.capture_user, other.passwords[other.capture_user], other.root_dsn)
+
+    return name_it
+
+
+def cascaded(life: Life, _: ExitStack) -> None:
+    """`primary` is the standby that the redo comes through."""
+    life.shop.other_primary = replace(life.shop.params, primary=None)
+
+
+def switched_over(life: Life, _: ExitStack) -> None:
+    """`primary` still names the database that is a standby now, and the connection was changed to lead there too."""
+    life.switch_over()
+    life.shop.leads_to = life.shop.oracle.root_dsn
+
+
+ITSELF = "name the connection of the primary itself"
+# How it comes about, what is said, what is to be done, and whether capture stops too: it needs no primary.
+WRONG: dict[str, tuple[Callable[[Life, ExitStack], None], str, str, bool]] = {
+    "a mounted standby": (mounted, "ORA-01033", "ALTER DATABASE OPEN READ ONLY", True),
+    "a snapshot standby": (become("SNAPSHOT STANDBY"), "is a SNAPSHOT STANDBY", "connect to the primary or", True),
+    "a logical standby": (become("LOGICAL STANDBY"), "is a LOGICAL STANDBY", "connect to the primary or", True),
+    "a primary of another DBID": (primary_of(dbid=7), "its DBID is 7", "name the connection of this standby's primary", False),
+    "a standby that forwards the redo": (cascaded, "which is a PHYSICAL STANDBY", ITSELF, False),
+    "wrong roles after a switchover": (switched_over, "which is a PHYSICAL STANDBY", ITSELF, False),
+    "two primaries after a failover": (primary_of(), "has left two primaries", "let a DBA end the one", False),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_database_is_refused_with_what_to_do_and_nothing_is_lost(tmp_path: Path, lake: PlainLake, what: str) -> None:
+    comes_about, says, cure, stops = WRONG[what]
+    with open_shop(tmp_path) as opened:
+        life = born(StandbyShop(opened.oracle, opened.folder), 0)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.begin()
+        life.writers.pop().commit()
+        life.shop.switch_logs()
+        with ExitStack() as ends:
+            comes_about(life, ends)
+            with pytest.raises(RedolakeError, match=says) as caught:
+                steps.take_snapshot(life.pipeline, ["SHOP.A"], replace=True, source=life.shop.params, spark=NO_SPARK)
+            assert cure in str(caught.value)
+            found = steps.examine(Run(life.pipeline, life.shop.params)).findings
+            assert [cure in one.cure for one in found if says in one.what and one.severity != "note"] == [True]
+            with pytest.raises(RedolakeError, match=says) if stops else nullcontext():
+                steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)
+        life.shop.other_primary = life.shop.leads_to = None
+        life.begin()
         check_end(life, lake)
 
 
@@ -281,9 +479,35 @@ def test_the_lags_of_the_standby_are_terms_of_the_latency_and_in_the_status(
         shown = {term.name: term.seconds for term in found.latency.terms if term.name in lags}
         assert shown == lags
         assert 'term="apply lag"' in prometheus_text([found])
-        behind, began, _ = standby_lines(steps.read_status(life.pipeline))
+        behind, began = standby_lines(steps.read_status(life.pipeline))
         assert "apply lag" in behind
-        assert "have committed" in began
+        assert "0 have committed. Whether others" in began
+
+
+def gone_scn(life: Life) -> int | None:
+    doubt = steps.read_status(life.pipeline).doubt
+    assert doubt is not None
+    return doubt.gone_scn
+
+
+def test_a_primary_that_is_named_later_shows_where_the_last_doubt_has_gone(tmp_path: Path, lake: PlainLake) -> None:
+    with open_shop(tmp_path) as opened:
+        life = begin_alone(opened)
+        steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
+        life.capture()
+        assert gone_scn(life) is None
+        life.shop.names_primary = True
+        life.capture()
+        assert gone_scn(life) is None, "the primary shows transactions that are older than the redo"
+        while life.old:
+            with life.old.pop() as writer:
+                writer.rollback()
+        life.capture()
+        found = gone_scn(life)
+        assert found is not None
+        life.shop.names_primary = False
+        check_end(life, lake)
+        assert gone_scn(life) == found
 
 
 def test_without_a_primary_nothing_is_asked_there_and_an_older_transaction_holds_its_tables(
@@ -358,15 +582,12 @@ def test_an_older_transaction_that_is_rolled_back_holds_nothing(tmp_path: Path, 
         check_end(life, lake)
 
 
-AGAIN = {"on_ddl": {"unknown_ddl": "resnapshot"}, "resnapshot": {"attempts": 9, "pause_minutes": 0}}
-
-
 @pytest.mark.parametrize("reads", ["refused", "older"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_life_on_a_standby_alone_loses_nothing(
     tmp_path: Path, lake: PlainLake, monkeypatch: pytest.MonkeyPatch, seed: int, reads: str
 ) -> None:
-    with open_shop(tmp_path, unapplied_reads=reads) as opened:
+    with open_shop(tmp_path, unapplied_reads=reads, private_strands=seed % 2 == 1) as opened:
         life = begin_alone(opened, seed, **AGAIN)
         monkeypatch.setattr(oracle_source, "sleep", lambda _: life.heal())
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
@@ -378,15 +599,6 @@ def test_a_life_on_a_standby_alone_loses_nothing(
 # Both readings of an SCN that is not applied, before the first window and after it.
 ROLES = [("switch over", "before", "refused"), ("switch over", "later", "older"), ("fail over", "before", "older"),
          ("fail over", "later", "refused")]  # fmt: skip
-
-
-def fail_over(life: Life) -> None:
-    life.faults.fail_over(moves=True)
-    for writer in (*life.writers, *life.old):
-        with suppress(Exception):
-            writer.close()
-    life.writers.clear()
-    life.old.clear()
 
 
 @pytest.mark.parametrize(("change", "when", "reads"), ROLES)
@@ -403,10 +615,14 @@ def test_a_pipeline_of_a_standby_alone_goes_on_when_it_becomes_the_primary_and_b
         life.shop.switch_logs()
         if when == "later":
             life.capture()
-        life.switch_over() if change == "switch over" else fail_over(life)
+        life.switch_over() if change == "switch over" else life.fail_over()
         life.begin()
         life.end()
         steps.run_pipeline(life.pipeline, until_caught_up=True, source=life.shop.params, spark=NO_SPARK)
+        if change == "switch over":  # older transactions have committed before, and the tables were read again with a list
+            assert steps.read_status(life.pipeline).doubt is None
+        else:
+            assert gone_scn(life) is not None, "the primary itself shows what is open"
         life.faults.reinstate()
         life.switch_over()
         life.begin()
@@ -421,7 +637,7 @@ def test_a_snapshot_of_a_standby_alone_that_a_failover_has_undone_is_not_gone_on
         life.begin()
         life.writers.pop().commit()
         steps.take_snapshot(life.pipeline, source=life.shop.params, spark=NO_SPARK)
-        fail_over(life)
+        life.fail_over()
         life.begin()
         life.end()
         with pytest.raises(RedoLost, match="RESETLOGS at SCN"):

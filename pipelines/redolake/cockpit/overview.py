@@ -29,6 +29,7 @@ from redolake.ledger import open_ledger_to_read
 from redolake.ledger.batch_stats import clock_difference, table_stats, total
 from redolake.ledger.entries import BatchEntry, Decision, Json
 from redolake.ledger.reading import LedgerReading, WindowRow
+from redolake.reconcile.doubt import doubt_in, doubt_text
 from redolake.reconcile.dropped_transactions import OpenTransactionReport
 from redolake.reconcile.table_state import one, table_lines
 from redolake.records.codec import from_body
@@ -112,6 +113,7 @@ def overview_of(
         decisions=tuple(decision_lines(reading)),
         recovery=recovery_of(reading),
         runway=runway_of(reading),
+        doubt=None if (doubt := doubt_in(reading)) is None else doubt_text(doubt),
         last_batch_seconds=batch_seconds(reading),
         ddl=reading.ddl,
         batches=tuple(batch_line(batch, reading) for batch in reading.batches),

@@ -237,6 +237,7 @@ class Overview:
     decisions: tuple[DecisionLine, ...] = ()
     recovery: Recovery | None = None
     runway: Mapping[str, Any] | None = None
+    doubt: str | None = None  # what is in doubt after the hand-over on a standby alone
     last_batch_seconds: Mapping[str, float] = field(default_factory=dict)
     ddl: Mapping[str, int] = field(default_factory=dict)
     batches: tuple[BatchLine, ...] = ()  # the last ones, newest first

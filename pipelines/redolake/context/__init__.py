@@ -204,7 +204,8 @@ class Run:
 
     def connect(self, container: str | None = None) -> Source:
         """Open a connection of its own, for LogMiner, which keeps its state in the session, and for what takes long."""
-        return open_pipeline_source(self.pipeline, self.source, container)
+        report = None if self.report is silent else self.report
+        return open_pipeline_source(self.pipeline, self.source, container, report)
 
     def _connection(self, container: str | None) -> Source:
         while self._kept:
@@ -384,13 +385,17 @@ def ledger_url(pipeline: Pipeline) -> str:
     return url_of_connection(text, variable)
 
 
-def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
-    """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
+def open_pipeline_source(
+    pipeline: Pipeline, params: ConnectParams | None, container: str | None = None, report: Report | None = None
+) -> Source:
+    """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment. The progress of a
+    wait for a standby is logged where nobody has it reported."""
     return open_source(
         params or pipeline_params(pipeline),
         container=container,
         call_timeout_seconds=pipeline.source.call_timeout_seconds,
         retry=pipeline.retry,
+        report=report or log.info,
     )
 
 

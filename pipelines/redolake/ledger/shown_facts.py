@@ -18,7 +18,7 @@ from redolake.values.terms import RowCounts
 
 FactKind = Literal[
     "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
-    "quarantine", "history", "drops", "events",
+    "quarantine", "history", "drops", "events", "doubt",
 ]  # fmt: skip
 
 F = t.facts.c

@@ -216,6 +216,20 @@ class DropsFact:
 
 
 @dataclass(frozen=True, slots=True)
+class DoubtFact:
+    """Transactions that may have been open at snapshots of a standby, and began before all redo that was read: before
+    `read_from_scn`. `committed` of them have committed, the last at `last_scn`; `open` have changed rows since and not ended.
+    From `gone_scn` on none is open, as a primary has shown; None while none has."""
+
+    resetlogs_id: int
+    read_from_scn: int
+    committed: int = 0
+    last_scn: int | None = None
+    open: tuple[str, ...] = ()
+    gone_scn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotFact:
     """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. While it is
     read in one piece, `rows` of those `expected` are there. For a large table, all processes together have read `chunks_read`

@@ -11,6 +11,7 @@ from functools import partial
 from time import sleep
 from typing import Any
 
+from redolake.config.limits import Retry
 from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
 from redolake.records.readers import OpenTransactions
 from redolake.source.dictionary import read_tables_around
@@ -101,6 +102,28 @@ def read_from_primary(source: Source, here: Any, container: str | None) -> Hando
     source.reach(last)
     check_same_branch(source, here, last)
     return Handover(Scn(first), listed, Scn(last))
+
+
+def read_open_on_primary(source: Source, container: str | None) -> OpenTransactions | None:
+    """Return since when transactions are open, as the primary shows it that a standby names; None where it names none, it is
+    not reached, or does not show it of all. Asked once: a run that needs no snapshot goes on without it."""
+    if not source.names_primary:
+        return None
+    source.use_container(None)
+    here = source.query("database")[0]
+    try:
+        with source.primary(retry=Retry(attempts=1)) as primary:
+            primary.use_container(None)
+            before = primary.query("instances")
+            check_partner(here, before)
+            check_shows(primary, container)
+            oldest = read_open_transactions(primary, Scn(min(int(row.current_scn) for row in before)))
+            after = primary.query("instances")
+            check_partner(here, after)
+    except RedolakeError as error:
+        log.info("what is open on the primary is not known: %s", error.what)
+        return None
+    return None if oldest is None else OpenTransactions(max(int(row.current_scn) for row in after), int(oldest))
 
 
 def read_from_redo(source: Source, here: Any, landed: OpenTransactions | None) -> Handover:

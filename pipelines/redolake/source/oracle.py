@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import sleep
 from typing import Any
 
@@ -15,6 +15,7 @@ import oracledb
 
 from redolake.config.limits import Retry
 from redolake.errors import ConfigurationError, Finding, RedolakeError, SourceBusy, SourceRefused
+from redolake.host.progress import Progress
 from redolake.source.connection import ConnectParams
 from redolake.source.driver_check import check_driver
 from redolake.source.quoting import quote
@@ -33,13 +34,14 @@ def open_source(
     container: str | None = None,
     call_timeout_seconds: float = 1800,
     retry: Retry | None = None,
+    report: Callable[[str], None] = log.info,
 ) -> Source:
     """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried, and
-    a driver that is known to read wrong values is refused."""
+    a driver that is known to read wrong values is refused. `report` gets the progress of a wait for a standby."""
     check_driver()
     if params.thick:
         _init_thick(params)
-    source = Source(params, call_timeout_seconds, retry or Retry())
+    source = Source(params, call_timeout_seconds, retry or Retry(), report)
     source.use_container(container)
     return source
 
@@ -60,8 +62,14 @@ class Source:
     connection, to the PDB, and it stands for the root too.
     """
 
-    def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: Retry) -> None:
-        self._params, self._call_timeout_seconds, self._retry = params, call_timeout_seconds, retry
+    def __init__(
+        self,
+        params: ConnectParams,
+        call_timeout_seconds: float,
+        retry: Retry,
+        report: Callable[[str], None],
+    ) -> None:
+        self._params, self._call_timeout_seconds, self._retry, self._report = params, call_timeout_seconds, retry, report
         self._sessions: dict[str | None, OracleSession] = {}
         self._container: str | None = None
         self._is_pinned = False
@@ -86,10 +94,11 @@ class Source:
     def names_primary(self) -> bool:
         return self._params.primary is not None
 
-    def primary(self) -> Source:
+    def primary(self, retry: Retry | None = None) -> Source:
         """Open a connection to the primary that the pipeline names."""
         assert self._params.primary is not None
-        return open_source(self._params.primary, call_timeout_seconds=self._call_timeout_seconds, retry=self._retry)
+        timeout = self._call_timeout_seconds
+        return open_source(self._params.primary, call_timeout_seconds=timeout, retry=retry or self._retry)
 
     @property
     def _session(self) -> OracleSession:
@@ -152,7 +161,7 @@ class Source:
         `call_timeout_seconds`."""
         if scn <= self._reached.get(self._container, 0):
             return
-        begun, said = time.monotonic(), 0.0
+        begun, said, first = time.monotonic(), 0.0, None
         while True:
             row = self._session.query("applied")[0]
             current, passed = int(row.current_scn or 0), time.monotonic() - begun
@@ -171,7 +180,9 @@ class Source:
                     waited_seconds=round(passed),
                 )
             if passed >= said:
-                log.info("waiting up to %.0f s: %s%s", self._call_timeout_seconds - passed, where, stopped)
+                first = current if first is None else first
+                line = f"waiting up to {self._call_timeout_seconds - passed:.0f} s: {where}{stopped}"
+                self._report(Progress(line, "SCNs that the standby applies", current - first, scn - first, passed))
                 said = passed + REACH_REPORT_SECONDS
             sleep(REACH_PAUSE_SECONDS)
 

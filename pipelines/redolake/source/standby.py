@@ -86,8 +86,8 @@ def standby_findings(source: Source, container: str | None, kept_since: Scn) -> 
             what = (
                 "is a PHYSICAL STANDBY, and no primary is named: nothing is asked there, and the transactions that are open at "
                 f"a snapshot are found in the redo, which is kept since SCN {kept_since}. An older one is not known until it "
-                "commits, and then holds the tables that were read before; when the last of them is gone cannot be said. After "
-                "a switchover this connection is the primary's, and shows them all"
+                "commits, and then holds the tables that were read before. After a switchover this connection is the "
+                "primary's, and shows them all"
             )
             cure = (
                 "go on, or name the connection of its primary as `primary` below `source` in pipelines.yml: then all are "

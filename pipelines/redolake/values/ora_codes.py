@@ -175,7 +175,12 @@ TABLE: tuple[Row, ...] = (
         "step is retried. Do not delete logs with redo after `landed to SCN` of `redolake status`",
     ),
     _row((1035,), SourceUnavailable, "the database is open to privileged users only", cure=_RESTRICTED),
-    _row((1033, 1034, 1089, 1090, 1092), SourceUnavailable, "the database is starting or stopping"),
+    _row(
+        (1033,), SourceUnavailable, "the database is starting or stopping, or it, a standby or a PDB is MOUNTED",
+        cure=_AGAIN + "see whether the database or the PDB is MOUNTED, and open it: ALTER PLUGGABLE DATABASE name OPEN; a "
+        "standby: ALTER DATABASE OPEN READ ONLY, and redo apply. Otherwise ask the DBA for the alert log of that time",
+    ),
+    _row((1034, 1089, 1090, 1092), SourceUnavailable, "the database is starting or stopping"),
     _row((1109, 1219, 1507), SourceUnavailable, "the database or the PDB is not open"),
     _row(
         (16331,), SourceUnavailable, "a PDB whose redo LogMiner needs is closed",

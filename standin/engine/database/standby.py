@@ -10,6 +10,7 @@ from standin.engine.redo.clock import Clock
 from standin.model import ArchivedCopy, DatabaseState, RedoThreadState
 
 SUFFIX = "_STBY"
+PHYSICAL = "PHYSICAL STANDBY"
 
 
 class Standby:
@@ -18,6 +19,8 @@ class Standby:
         self.is_primary = False  # the services have changed their roles
         self.old_primary_is_lost = False  # after a failover, until it is reinstated
         self.real_time = True  # redo is applied as it arrives; False: log by log, once it is archived
+        self.role = PHYSICAL
+        self.is_mounted = False
         self.lag_scns = 0
         self._stopped_at: int | None = None
         self._gap: set[tuple[int, int]] = set()  # thread and sequence, of the current incarnation
@@ -33,6 +36,14 @@ class Standby:
     @property
     def applies(self) -> bool:
         return self._stopped_at is None
+
+    @property
+    def open_mode(self) -> str:
+        if self.is_mounted:
+            return "MOUNTED"
+        if self.role != PHYSICAL:
+            return "READ WRITE"
+        return "READ ONLY WITH APPLY" if self.applies else "READ ONLY"
 
     @property
     def applied_scn(self) -> int:

@@ -15,7 +15,7 @@ _USERENV: dict[str, Callable[[EngineSession], str | None]] = {
     "DB_NAME": lambda s: s.database.state.name if s.container in (0, ROOT) else s.database.state.pdb_name,
     "DB_UNIQUE_NAME": lambda s: s.database.state.unique_name,
     "DB_DOMAIN": lambda s: None,
-    "DATABASE_ROLE": lambda s: "PHYSICAL STANDBY" if s.on_standby else "PRIMARY",
+    "DATABASE_ROLE": lambda s: s.database.standby.role if s.on_standby else "PRIMARY",
     "INSTANCE": lambda s: str(s.thread),
     "INSTANCE_NAME": lambda s: s.database.state.threads[s.thread].instance,
     "SERVER_HOST": lambda s: "standin",

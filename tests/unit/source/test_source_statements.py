@@ -47,3 +47,18 @@ def test_an_empty_statement_is_refused():
 def test_an_unknown_name_raises_key_error():
     with pytest.raises(KeyError):
         statement("no_such_statement")
+
+
+def test_every_read_as_of_an_scn_binds_it_as_scn_for_which_a_standby_is_waited():
+    """`Source` waits until a standby has applied the SCN of that name: `verify`, `repair`, `fill-columns`, `mend`, chunks and
+    values that are read again all read so."""
+    texts = [
+        path.read_text()
+        for folder in ("source", "steps", "sql")
+        for path in (PACKAGE / folder).rglob("*.*")
+        if path.suffix in (".py", ".sql")
+    ]
+    found = [text for text in re.findall(r"FROM [^\n]* AS OF \w+ \S+", "\n".join(texts))]
+
+    assert len(found) >= 5
+    assert [text for text in found if not re.search(r" AS OF SCN :scn\b", text)] == []

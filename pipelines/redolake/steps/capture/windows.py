@@ -51,6 +51,7 @@ from redolake.steps.capture.read_and_plan import PAUSE_SECONDS, read_and_plan
 from redolake.steps.capture.reread import reread
 from redolake.steps.capture.whole_tables import read_whole_tables
 from redolake.steps.shared.comparison_rows import remove_left_rows
+from redolake.steps.shared.doubt import record_doubt
 from redolake.steps.shared.matched_tables import announced_tables, match_tables
 from redolake.steps.shared.reader_change import last_window, plan_first_mined
 from redolake.steps.shared.redo_dictionary import with_its_dictionary
@@ -147,6 +148,7 @@ def plan_next(context: Run) -> PlanOutcome:
             record_pdb_change(context, error, position, facts)
             raise
         record_redo(context, position, facts, ahead, read_lags(oracle, facts)[0], is_all=False)
+        record_doubt(context, oracle, position, facts)
         if isinstance(found, Lost):
             missing = missing_logs(position, facts)
             record_redo_loss(context, found.error, "plan", position, missing)

@@ -14,6 +14,7 @@ from redolake.decode.datatypes import why_refused
 from redolake.decode.datatypes.character import CODECS
 from redolake.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
 from redolake.reconcile.chosen_columns import chosen_columns, rules_of
+from redolake.reconcile.doubt import DOUBT_CURE, doubt_text, recorded_doubt
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import landed_position
 from redolake.reconcile.table_versions import dropped_tables
@@ -112,6 +113,7 @@ def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding]
         *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
         *parameter_notes(pipeline, probed),
+        *doubt_notes(pipeline),
         *decoding_notes(),
         *rowid_notes(pipeline),
     ]
@@ -132,6 +134,15 @@ def parameter_notes(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     return []
 
 
+def doubt_notes(pipeline: Pipeline) -> list[Finding]:
+    """Return a note of what is in doubt after a hand-over on a standby alone, as capture has recorded it last."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        if (doubt := recorded_doubt(context.ledger)) is not None:
+            cure = "" if doubt.gone_scn is not None else DOUBT_CURE
+            return [Finding("hand-over", doubt_text(doubt), cure, "note")]
+    return []
+
+
 def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | None) -> list[Finding]:
     """Return a finding where names shall come from the redo, and no archived log of the incarnation has a whole dictionary."""
     if redo is None:
@@ -143,9 +154,6 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
         )
         cure = "name the connection of its primary as `primary` below `source` in pipelines.yml"
         return [Finding("open transactions", what, cure, "warning")]
-    if redo.is_standby and pipeline.source.dictionary == "redo":
-        what = "a standby is open read only, and LogMiner refuses a dictionary in the redo there (ORA-01300)"
-        return [Finding("`dictionary: redo`", what, "set `dictionary: online` under `source`, or connect to the primary")]
     try:
         dictionary_for(pipeline, oracle, ChainPosition(redo.current_incarnation.resetlogs_id, int(redo.current_scn)))
     except NoDictionaryInRedo as error:

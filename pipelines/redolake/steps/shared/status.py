@@ -11,15 +11,15 @@ from redolake.context import Run, reader, step
 from redolake.ledger import Loss, TableEntry
 from redolake.ledger.reading import LedgerReading, WindowRow
 from redolake.ledger.states import TableState, WindowState
+from redolake.reconcile.doubt import doubt_in, doubt_text
 from redolake.reconcile.dropped_transactions import DropReport, read_open_drops
 from redolake.reconcile.ledger import landed_position, proven_position, reconcile_once
-from redolake.reconcile.omitted_tables import begins_at, without_start
 from redolake.reconcile.table_state import one
 from redolake.reconcile.table_versions import dropped_tables
 from redolake.records.batches.manifest import HistoryFact
 from redolake.records.codec import from_body
 from redolake.records.gaps import DeclaredGap, GapKind
-from redolake.records.shown_facts import SourceFact, StreamFact, StreamsFact
+from redolake.records.shown_facts import DoubtFact, SourceFact, StreamFact, StreamsFact
 from redolake.records.split import SplitTransaction
 from redolake.records.windows import RereadRows, WindowManifest, single_quote_rows
 from redolake.steps.shared.matched_tables import JOIN
@@ -154,9 +154,8 @@ class Status:
     streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
     unproved_since_scn: int | None = None  # since when they were received without asking the database
     next_start_scn: int | None = None
-    without_start: tuple[SplitTransaction, ...] | None = None  # None where each snapshot knew what was open
     lags: Mapping[str, float] = field(default_factory=dict)  # seconds that a standby was behind at the last contact
-    read_from_scn: int | None = None  # where the redo begins of which these have no START
+    doubt: DoubtFact | None = None  # None where each snapshot knew what was open
 
 
 @step
@@ -192,20 +191,8 @@ def read_status(context: Run) -> Status:
         unproved_since_scn=None if streams is None else streams.unproved_since,
         next_start_scn=None if position is None else int(position.scn),
         lags={} if contact is None else from_body(SourceFact, contact.body, "the last contact in the ledger").lags,
-        **unknown_beginnings(context, reading.tables),
+        doubt=doubt_in(reading),
     )
-
-
-def unknown_beginnings(context: Run, tables: Sequence[TableEntry]) -> dict[str, Any]:
-    """Return the transactions without a START, and from where on redo was read, if a table's snapshot did not know what was
-    open."""
-    position = proven_position(context)
-    begin = None if position is None else begins_at(context, position.chain_position)
-    state = None if position is None else without_start(context, position.chain_position)
-    snapshots = context.landing.snapshots
-    if begin is None or state is None or all(snapshots.is_listed(one.table, one.snapshot_scn or 0) for one in tables):
-        return {}
-    return {"without_start": state.transactions, "read_from_scn": begin[1].scn}
 
 
 def read_streams(context: Run) -> StreamsFact | None:
@@ -363,17 +350,8 @@ def standby_lines(status: Status) -> Iterator[str]:
     if status.lags:
         behind = ", ".join(f"{name} {duration(seconds)}" for name, seconds in sorted(status.lags.items()))
         yield f"The standby at the last contact: {behind}"
-    if status.without_start is None:
-        return
-    ended = [at for one in status.without_start if (at := one.committed_at) is not None]
-    still = [one.xid for one in status.without_start if one.committed is None]
-    last = f", the last at SCN {max(ended).scn}" if ended else ""
-    yield (
-        f"No primary was asked which transactions were open when tables were read. Of those that began before SCN "
-        f"{status.read_from_scn}, where the redo begins, {len(ended)} have committed{last}"
-        + (f", and {', '.join(still[:5])}{' and others' if len(still) > 5 else ''} may be open" if still else "")
-    )
-    yield "  whether others are open cannot be said: one that commits holds the tables that were read before"
+    if status.doubt is not None:
+        yield f"Hand-over: {doubt_text(status.doubt)}"
 
 
 def dropped_lines(dropped: Sequence[DropReport]) -> Iterator[str]:
