@@ -47,7 +47,9 @@ SETTINGS = {
 # --- One checkout's batches: a process of its own, which runs one for each line it is given ----------------------------------
 
 
-def serve(folder: Path, number_of_tables: int, keys: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
+def serve(
+    folder: Path, number_of_tables: int, keys: int, at_once: int, connect: bool, settings: dict[str, str], looks: bool = False
+) -> None:
     from redolake.job.batch import run_batch
     from redolake.job.snapshot import run_snapshot
     from redolake.records.batches.spec import Course, Destination, LandedWindow, TableTask
@@ -102,6 +104,8 @@ def serve(folder: Path, number_of_tables: int, keys: int, at_once: int, connect:
         if errors := [table.error for table in result.tables if table.error]:
             sys.exit(f"a table stopped: {errors[0]}")
         carried = result.carry_files
+        if looks:
+            counted |= memory(spark, connect)
         figures = {"clock": seconds, "CPU": sum(spent.values()), **spent, **counted}
         sys.stdout.write(json.dumps({name: value for name, value in figures.items() if value}) + "\n")
         sys.stdout.flush()
@@ -135,6 +139,20 @@ def cpu_seconds() -> dict[str, float]:
         kind = CLIENT if process == mine else JAVA if process.name() == "java" else WORKERS
         spent[kind] += sum(times[:4] if kind == WORKERS else times[:2])
     return spent
+
+
+def memory(spark: Any, connect: bool) -> dict[str, int]:
+    """Return the most kB that Spark's Java and this process have had, and what is left in Java's heap without garbage."""
+    from peaks import high_water
+
+    mine = psutil.Process()
+    java = max((high_water(process) for process in mine.children(recursive=True) if process.name() == "java"), default=0)
+    found = {"kB of Java": java // 1024, "kB of the client": high_water(mine) // 1024}
+    if not connect:  # a client of a server cannot ask
+        runtime = spark._jvm.java.lang.Runtime.getRuntime()
+        runtime.gc()
+        found["kB in the heap"] = (runtime.totalMemory() - runtime.freeMemory()) // 1024
+    return found
 
 
 def count_requests() -> list[str]:
@@ -275,6 +293,7 @@ def main() -> None:
     arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
     arguments.add_argument("--against-conf", action="append", default=[], metavar="KEY=VALUE", help="settings of the other one")
     arguments.add_argument("--json", type=Path, help="write the figures of every batch to this file")
+    arguments.add_argument("--memory", action="store_true", help="look at the memory after each batch")
     arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.serve:
@@ -285,6 +304,7 @@ def main() -> None:
             given.at_once,
             given.connect,
             {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)},
+            given.memory,
         )
         return
     options = [
@@ -292,17 +312,20 @@ def main() -> None:
         f"--at-once={given.at_once}",
         f"--changes={given.changes}",
         *["--connect"] * given.connect,
+        *["--memory"] * given.memory,
     ] + [f"--conf={item}" for item in given.conf]
     found = checkouts(given.this, given.against or (given.this if given.against_conf else None))
     own = {"this": [], "against": [f"--conf={item}" for item in given.against_conf]}
     with tempfile.TemporaryDirectory() as folder:
         servers = {name: start(path, Path(folder) / name, [*options, *own[name]]) for name, path in found.items()}
-        turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(given.warm_up + given.batches)]
+        turns: list[dict[str, dict[str, float]]] = []
+        for _ in range(given.warm_up + given.batches):
+            turns.append({name: one_batch(server) for name, server in servers.items()})
+            if given.json:  # a run that is ended early has these
+                given.json.write_text(json.dumps(turns[given.warm_up :], indent=1))
         for server in servers.values():
             server.communicate()
     counted = turns[given.warm_up :]
-    if given.json:
-        given.json.write_text(json.dumps(counted, indent=1))
     for unit in counted[0]["this"]:
         for name in found:
             sys.stdout.write(summary(f"{name}, {unit}", [turn[name].get(unit, 0) for turn in counted]))

@@ -125,7 +125,7 @@ def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa
         names = {slot: name for name, (slot, _) in places[place].items()}
         texts = sorted(name for name, type_ in types[place].items() if type_ in TEXTS)
         size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in texts), F.lit(0))
-        fits = size <= MOST_FETCHED_BYTES // max(part.committed.count, 1)  # no column yet: the table may have one of that name
+        fits = size <= MOST_FETCHED_BYTES // max(part.committed.count, 1)
         fetched = {name: F.when(fits, F.col(name)) if name in texts else F.col(name) for name in types[place]}
         values = [
             (fetched[names[slot]] if slot in names else F.lit(None)).cast(type_).alias(slot) for slot, type_ in shared.items()

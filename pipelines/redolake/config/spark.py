@@ -27,11 +27,12 @@ class SparkSettings(Settings):
         description="where rows are kept between the steps of a batch: each on one executor, each on two, or in files of "
         f"`{CHECKPOINTS}`; by default `replicated` where Spark allocates or decommissions executors, else `local`",
     )
-    parallel_tables: int = Field(
-        2,
+    parallel_tables: int | None = Field(
+        None,
         ge=1,
         le=64,
-        description="tables of a batch that are merged side by side; raise it where the driver has more cores",
+        description="tables of a batch that are merged side by side; by default as many as Spark's driver has cores, 2 to 8: "
+        "those of a local Spark, on a cluster what `spark.driver.cores` says",
     )
     few_changes: Literal["merge", "direct"] | None = Field(
         None,

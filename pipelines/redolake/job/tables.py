@@ -17,6 +17,7 @@ from redolake.apply.epochs import state_of
 from redolake.apply.lake_tables import open_history
 from redolake.apply.small_tables import Prepared, SmallTables, small_table
 from redolake.apply.spark.failures import try_twice
+from redolake.apply.spark.session import side_by_side
 from redolake.apply.table import apply_table, check_position
 from redolake.apply.target import Target
 from redolake.assemble.transactions import APPLIED
@@ -55,11 +56,12 @@ class BatchTables:
         return is_small(self.targets[number], self.spec.tables[number], self.assembly.balances[number])
 
     def apply(self, numbers: Sequence[int], done: int) -> dict[int, TableResult]:
-        """Apply tables, `parallel_tables` side by side, and return their results; `done` others have been applied before.
+        """Apply tables, some side by side, and return their results; `done` others have been applied before.
         After an error that ends the job no further table begins; those that have begun are finished."""
         results: dict[int, TableResult] = {}
         waiting, running = deque(numbers), dict[Future[TableResult], int]()
-        small, parallel = self._small_tables(numbers), self.spec.parallel_tables
+        parallel = self._side_by_side(len(numbers))
+        small = self._small_tables(numbers, parallel)
         with ThreadPoolExecutor(parallel, "table") as threads:
             while waiting or running:
                 while waiting and len(running) < parallel:
@@ -75,13 +77,16 @@ class BatchTables:
         line = f"{result.table}: {result.state}{reached}, {result.short_text}"
         self.context.report(Progress(line, "applying tables", done, len(self.targets)))
 
-    def _small_tables(self, numbers: Sequence[int]) -> SmallTables:
+    def _side_by_side(self, tables: int) -> int:
+        return 1 if tables < 2 else self.spec.parallel_tables or side_by_side(self.context.spark)
+
+    def _small_tables(self, numbers: Sequence[int], parallel: int) -> SmallTables:
         found = {
             number: small_table(self.context, self.targets[number], self.spec.tables[number], partial(self._changes, number))
             for number in numbers
         }
         small = {number: one for number, one in found.items() if one is not None}
-        return SmallTables(self.context, small, self.spec.parallel_tables)
+        return SmallTables(self.context, small, parallel)
 
     def _changes(self, number: int, commit_range: int) -> CommittedChanges:
         batch = self.assembly.batch

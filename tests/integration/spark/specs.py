@@ -70,7 +70,8 @@ def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[T
 
 
 def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mapping[str, Any]] = (), **more: Any) -> SnapshotSpec:
-    source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
+    texts = dict.fromkeys(["V", *(name for row in rows for name in row if name != "ID")])
+    source = pa.schema([("ID", pa.decimal128(10, 0)), *((name, pa.string()) for name in texts)])
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)
     loaded = SnapshotTask(

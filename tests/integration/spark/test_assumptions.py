@@ -402,6 +402,14 @@ def test_connect_refuses_no_columns(spark: Any, connect_beside: Any) -> None:
 
 
 @assumes(
+    "a Connect session says the master of its server", of="pyspark",
+    used_in="pipelines/redolake/apply/spark/session.py", says="a Connect session says its server's master",
+)  # fmt: skip
+def test_connect_says_its_master(connect_beside: Any) -> None:
+    assert connect_beside.conf.get("spark.master", "") == "local[2]"
+
+
+@assumes(
     "a bigint is taken for a decimal of 20 digits, and a number with 19 decimals keeps them beside it in our session",
     of="pyspark",
     used_in="pipelines/redolake/reconcile/pushed_filter.py",

@@ -22,19 +22,22 @@ from redolake.job.batch import run_batch
 from redolake.records.batches.manifest import TableResult
 from redolake.records.batches.spec import TableTask
 from redolake.values import frames
+from redolake.values.table import Column, OracleType
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 from tests.integration.spark.landing import land
 from tests.integration.spark.reader_matrix import RIGHT, Cells, Lake, State, asked, cells_of
 from tests.integration.spark.redo_rows import committed, delete, insert, update
-from tests.integration.spark.specs import TABLE, batch_spec, contents, loaded, task
+from tests.integration.spark.specs import ID, TABLE, V, batch_spec, contents, loaded, task, version
 from tests.integration.spark.test_readers import ALL, GOLDEN
+from tests.references.delta_table import delta_rows
 from tests.support.lake_readers import Spark, readers_here
 from tests.tables.lake_values import COLUMNS
 
 pytestmark = pytest.mark.spark
 
 ROWS = [{"ID": n, "V": f"v{n}"} for n in range(1, 4)]
+FITS = Column(3, "FITS", OracleType("VARCHAR2", length=100), 3)  # as a column of what this process fetches is called
 
 
 def apply(spark: Any, folder: Path, mine: TableTask, start: int, *changes: tuple[Any, ...]) -> TableResult:
@@ -58,10 +61,11 @@ DIRECT = pytest.mark.parametrize("few_changes", ["direct"], indirect=True)
 
 @DIRECT
 def test_both_ways_follow_each_other(spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark takes its turn, writes a checksum of what this process has left, and the table stays small."""
+    """Spark takes its turn, writes a checksum of what this process has left, and the table stays small. What no change names
+    keeps its value."""
     monkeypatch.setattr(small_merge, "SPARKS_TURN", 4)
-    mine = task(tmp_path)
-    loaded(spark, tmp_path, mine, rows=ROWS)
+    mine = task(tmp_path, versions=(version(columns=(ID, V, FITS)),))
+    loaded(spark, tmp_path, mine, rows=[{**row, "FITS": f"own {row['ID']}"} for row in ROWS])
     counted, expected = [], {1: "v1", 2: "v2", 3: "v3"}
     for n in range(5):
         changes = [(3, update(1, expected[1], f"at {n}")), (1, insert(10 + n, "new"))]
@@ -78,6 +82,8 @@ def test_both_ways_follow_each_other(spark, tmp_path: Path, few_changes: str, mo
         assert table.bytes == sum(file.stat().st_size for file in map(Path, live_files(mine)))
 
     assert counted == [(1, 1, 0), *[(1, 1, 1)] * 4]
+    own = {int(row["ID"]): row["FITS"] for row in delta_rows(mine.destination.target)}
+    assert own == {1: "own 1", 2: "own 2", 3: "own 3", 14: None}
     assert writers(mine) == ["Redolake", "Redolake", "Apache-Spark", "Redolake", "Redolake"]
 
 

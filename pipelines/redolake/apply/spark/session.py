@@ -41,6 +41,8 @@ SESSION = {
 # As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
 SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
 FEWEST_TASKS = 2
+# A tenth of the CPU time of a small table is the client's, whose Python has one core (benchmarks/apply_batch.py).
+MOST_SIDE_BY_SIDE = 8
 # By these executors come and go while a batch runs, and what one of them alone has kept goes with it.
 COME_AND_GO = ("spark.dynamicAllocation.enabled", "spark.decommission.enabled")
 CONNECTED = "SPARK_CONNECT_MODE_ENABLED"
@@ -181,6 +183,15 @@ def cores(session: SparkSession) -> int:
     (plan,) = run_sql(session, "EXPLAIN SELECT * FROM range(1000000)")
     found = SPLITS.search(plan[0])
     return int(found[1]) if found else FEWEST_TASKS
+
+
+def side_by_side(session: SparkSession) -> int:
+    """Return how many tables to merge side by side: as many as the driver has cores, and the client keeps busy. A local Spark
+    has no other cores; of a cluster's driver `spark.driver.cores` says it."""
+    # a Connect session says its server's master
+    is_local = session.conf.get("spark.master", "local").startswith("local")
+    found = cores(session) if is_local else int(session.conf.get("spark.driver.cores", "0"))
+    return min(max(found, FEWEST_TASKS), MOST_SIDE_BY_SIDE)
 
 
 def connected_session(url: str, token: str | None) -> SparkSession:

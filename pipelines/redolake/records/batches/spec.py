@@ -223,7 +223,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 16
+    FORMAT: ClassVar[int] = 17
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -237,7 +237,7 @@ class BatchSpec:
     manifest: str  # file, written last
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
-    parallel_tables: int = 2
+    parallel_tables: int | None = None  # None: as many as the driver has cores
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
     changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied

@@ -17,6 +17,7 @@ from redolake.apply.spark.session import (
     follow_cores,
     logging_option,
     plan_for_few_rows,
+    side_by_side,
     spark_conf,
 )
 from redolake.context.spark import open_spark
@@ -87,6 +88,26 @@ def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, chosen: di
     follow_cores(spark, chosen)
 
     assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "plan", "tables"),
+    [
+        ({"spark.master": "local[64]"}, PLAN, 8),
+        ({"spark.master": "local[*]", "spark.driver.cores": "1"}, PLAN.replace("64", "6"), 6),
+        ({"spark.master": "local"}, PLAN.replace("64", "1"), 2),
+        ({"spark.master": "spark://h:7077"}, PLAN, 2),
+        ({"spark.master": "k8s://h", "spark.driver.cores": "4"}, PLAN, 4),
+        ({"spark.master": "yarn", "spark.driver.cores": "32"}, PLAN, 8),
+    ],
+)
+def test_tables_side_by_side_follow_the_cores_of_the_driver(chosen: dict[str, str], plan: str, tables: int) -> None:
+    """Those of executors merge nothing by themselves."""
+    spark = mock.Mock()
+    spark.conf.get = chosen.get
+    spark.sql.return_value.collect.return_value = [(plan,)]
+
+    assert side_by_side(spark) == tables
 
 
 ALLOCATES, DECOMMISSIONS = {"spark.dynamicAllocation.enabled": "true"}, {"spark.decommission.enabled": "True"}
