@@ -30,8 +30,10 @@ END;
 
 -- name: start_logmnr_with_redo_dictionary
 -- Needs a whole dictionary among the logs, and all logs of all redo threads from it on: DDL_DICT_TRACKING follows DDL from there.
+-- Begins at the dictionary: a log of another redo thread begins before it, and LogMiner may not find a dictionary after its start.
 BEGIN
   DBMS_LOGMNR.START_LOGMNR(
+    STARTSCN => :start_scn,
     OPTIONS => DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING + DBMS_LOGMNR.NO_SQL_DELIMITER
              + DBMS_LOGMNR.NO_ROWID_IN_STMT);
 END;

@@ -170,7 +170,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             False,
             type="boolean",
             title="Replace",
-            description="Read tables that have contents again, too. One commit replaces the contents; older versions stay.",
+            description="Read chosen tables again that have contents. One commit replaces them; older versions stay.",
         ),
         "by_policy": Param(
             False, type="boolean", title="By policy", description="Only held tables, within the limits of `resnapshot`."

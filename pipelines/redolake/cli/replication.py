@@ -66,8 +66,6 @@ def snapshot(
         raise typer.BadParameter("choose one of --status, --pause and --resume")
     if (status or pause) and (replace or restart):
         raise typer.BadParameter("--status and --pause read no table: leave out --replace and --restart")
-    if replace and not tables and not resume:
-        raise typer.BadParameter("--replace reads again the tables that are named: name them")
     with chosen_pipeline(output, pipeline, config, connects=not (status or pause)) as selected:
         if status or pause:
             if pause:

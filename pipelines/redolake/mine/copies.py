@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from redolake.errors import MiningIncomplete, RedolakeError, RedoLost, Transient
 from redolake.values.ora_codes import BAD_COPY
 from redolake.values.redo import LogCopy, LogFile, Slice
+from redolake.values.scn import Scn
 
 RESTORE_LOG = (
     "restore it with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again, or take new snapshots of the "
@@ -34,13 +35,13 @@ class EdgeCut(MiningIncomplete):
 class LogSet:
     """The logs of one attempt: `added` are those of the slice, with the copies left to try, and neighbours where needed.
 
-    `others` are logs of other redo threads, which LogMiner reads for a dictionary in the redo."""
+    `others` are logs of other redo threads, which LogMiner reads for a dictionary in the redo, from `dictionary_scn` on."""
 
     own: Slice
     added: Slice
     refused: tuple[str, ...] = ()  # copies that failed in earlier attempts, each with the reason
     others: tuple[LogFile, ...] = ()
-    has_dictionary: bool = False
+    dictionary_scn: Scn | None = None
 
     @classmethod
     def of(cls, piece: Slice, dictionary_logs: Sequence[LogFile] = ()) -> LogSet:
@@ -48,7 +49,8 @@ class LogSet:
         needed = [log for log in dictionary_logs if log.first_scn < piece.next_scn and log not in piece.logs]
         before = tuple(log for log in needed if log.thread == piece.thread and log.sequence < piece.logs[0].sequence)
         others = tuple(log for log in needed if log.thread != piece.thread)
-        return cls(piece, replace(piece, logs=(*before, *piece.logs)), others=others, has_dictionary=bool(dictionary_logs))
+        begin = dictionary_logs[0].first_scn if dictionary_logs else None
+        return cls(piece, replace(piece, logs=(*before, *piece.logs)), others=others, dictionary_scn=begin)
 
     @property
     def all_logs(self) -> tuple[LogFile, ...]:

@@ -79,7 +79,7 @@ class SliceMining:
         session, facts, started = self._session, self.facts, time.monotonic()
         session.use_container(None)
         facts.settings = dict(session.pin_session())
-        if not self._log_set.has_dictionary:
+        if self._log_set.dictionary_scn is None:
             facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
         container = mined_container(session, self._container_name)
         with logminer(session, self._log_set, self._window) as opened:
@@ -95,7 +95,7 @@ class SliceMining:
         )  # fmt: skip
 
     def _rows(self, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
-        own = self._logs.logs[0] if self._log_set.has_dictionary else None
+        own = None if self._log_set.dictionary_scn is None else self._logs.logs[0]
         where, binds = predicate(self._tables, self._object_ids, container, since=own, with_objects=self._with_objects)
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()

@@ -33,8 +33,9 @@ class Session(Protocol):
 def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
     """Start LogMiner on the logs and yield the copy that was opened of each.
 
-    LogMiner gets no SCN range: the caller must see all rows of the logs, also those outside the logs' own ranges. Any failure,
-    in here or in the block, becomes BadCopy while an untried copy is left.
+    LogMiner gets no SCN range: the caller must see all rows of the logs, also those outside the logs' own ranges. Only rows
+    before a dictionary in the redo are left out: LogMiner has no names for them. Any failure, in here or in the block, becomes
+    BadCopy while an untried copy is left.
     """
     logs = log_set.added
     opened: dict[LogFile, LogCopy] = {}
@@ -48,7 +49,10 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
             for log in log_set.all_logs:
                 opened[log] = _add(session, log, log_set.refused, is_first=not opened)
             _prove_identity(session, window, opened)
-            session.call("start_logmnr_with_redo_dictionary" if log_set.has_dictionary else "start_logmnr")
+            if log_set.dictionary_scn is None:
+                session.call("start_logmnr")
+            else:
+                session.call("start_logmnr_with_redo_dictionary", start_scn=int(log_set.dictionary_scn))
         _prove_all_read(session, log_set)
         yield opened
     except RedolakeError as error:

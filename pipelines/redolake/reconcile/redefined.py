@@ -35,8 +35,8 @@ def find_redefinition(
         if here is None or here.in_oracle != version.in_oracle or here.object_id in object_ids:
             continue
         return SchemaConflict(
-            f"{here.in_oracle} is another object in the dictionary ({here.object_id} and not {version.object_id}, which is now "
-            f"{found[0]}), and no DDL in the redo explains it, as after DBMS_REDEFINITION",
+            f"{here.in_oracle} is another object in the dictionary ({here.object_id} and not {version.object_id}), and its "
+            f"redo has the name {found[0]} too, as after DBMS_REDEFINITION, or after a RENAME of another table to its name",
             cure=f"run `redolake snapshot {table} --replace` to read the table that has the name now",
             table=table,
             scn=here.scn_before,

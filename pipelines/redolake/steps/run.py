@@ -326,4 +326,4 @@ def recover_redo_loss(
     if kind != "snapshot":
         return RecoveredLoss(made, ())
     chosen = tables or capturable_tables(run)
-    return RecoveredLoss(made, take_snapshot(run, chosen, replace=True).tables)
+    return RecoveredLoss(made, take_snapshot(run, chosen, replace=True).tables if chosen else ())

@@ -232,7 +232,7 @@ class Window:
     slices: tuple[Slice, ...]
     # The SCN before a RESETLOGS at which the window ends, where a log goes on after it: the RESETLOGS may have undone its redo.
     doubtful_scn: Scn | None = None
-    # Where names come from a dictionary in the redo: the logs of all redo threads from it to the window's end.
+    # Where names come from a dictionary in the redo: the logs of all redo threads from it to the window's end, its own first.
     dictionary_logs: tuple[LogFile, ...] = ()
     # Where LogMiner goes on after another reader: before every transaction that was open at the window's start. Changes from
     # there on are landed too.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redolake.errors import NoDictionaryInRedo, RedoLost
-from redolake.values.redo import LogFile, Position, RedoDictionary, RedoFacts, Window
+from redolake.values.redo import Position, RedoDictionary, RedoFacts, Window
 from redolake.values.scn import ChainPosition, ScnRange
 from redolake.window.gate import Lost, cover_all
 from redolake.window.incarnation import Branch, locate
@@ -59,14 +59,11 @@ def with_dictionary(window: Window, dictionary: RedoDictionary, facts: RedoFacts
         )
     needed = ScnRange(dictionary.begin_scn, window.scns.end)
     logs = {log for coverage in coverages for log in find_overlapping(coverage.logs, needed)}
-    return replace(window, dictionary_logs=tuple(sorted(logs, key=order_of)))
+    own_first = sorted(logs, key=lambda log: (log.thread != dictionary.thread, log.thread, log.sequence))
+    return replace(window, dictionary_logs=tuple(own_first))
 
 
 def why(obstacle: RedoLost | Lost | Wait | Current) -> str:
     if isinstance(obstacle, Lost):
         obstacle = obstacle.error
     return obstacle.what if isinstance(obstacle, RedoLost) else obstacle.reason if isinstance(obstacle, Wait) else str(obstacle)
-
-
-def order_of(log: LogFile) -> tuple[int, int]:
-    return log.thread, log.sequence

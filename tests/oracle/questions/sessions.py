@@ -90,7 +90,7 @@ def mine_inside_the_pdb(database: Database) -> str:
         empty_scratch(database)
 
 
-@asks("With DICT_FROM_REDO_LOGS + DDL_DICT_TRACKING and neither STARTSCN nor ENDSCN")
+@asks("With DICT_FROM_REDO_LOGS + DDL_DICT_TRACKING and the dictionary's FIRST_CHANGE# as STARTSCN")
 def mine_with_a_redo_dictionary(database: Database) -> str:
     options = MINE.replace("ONLINE_CATALOG", "REDO_LOGS") + " + DBMS_LOGMNR.DDL_DICT_TRACKING"
     logs = "SELECT name, first_change#, next_change#, dictionary_begin, dictionary_end FROM v$archived_log"
@@ -105,7 +105,8 @@ def mine_with_a_redo_dictionary(database: Database) -> str:
         newest = max(n for n, log in enumerate(found) if log[3] == "YES")
         adds = [f"BEGIN DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => '{log[0]}'); END;" for log in found[newest:]]
         adds[0] = adds[0].replace("')", "', OPTIONS => DBMS_LOGMNR.NEW)")
-        session = (*adds, f"BEGIN DBMS_LOGMNR.START_LOGMNR(OPTIONS => {options}); END;")
+        begin = found[newest][1]
+        session = (*adds, f"BEGIN DBMS_LOGMNR.START_LOGMNR(STARTSCN => {begin}, OPTIONS => {options}); END;")
         statuses = sorted({status for (status,) in database.as_sysdba(*session, "SELECT status FROM v$logmnr_logs")})
         ((first,),) = database.as_sysdba(*session, "SELECT MIN(scn) FROM v$logmnr_contents")
     finally:

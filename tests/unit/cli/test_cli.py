@@ -126,13 +126,6 @@ def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[s
     assert "not OWNER.TABLE: 'orders'" in output
 
 
-def test_a_replace_that_names_no_table_is_a_usage_error_and_not_a_run_that_does_nothing(settings: Path) -> None:
-    code, output = run("snapshot", "--replace", "--config", str(settings))
-
-    assert code == 2
-    assert "--replace reads again the tables that are named" in " ".join(output.split())
-
-
 @pytest.mark.parametrize(
     ("order", "said"),
     [

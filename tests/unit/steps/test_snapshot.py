@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from redolake.context import Run
-from redolake.errors import SnapshotTooEarly, Terminal
+from redolake.errors import ConfigurationError, SnapshotTooEarly, Terminal
 from redolake.reconcile.snapshot_start import check_chain_epoch
 from redolake.source import Handover
 from redolake.steps.snapshots import begin as snapshot_steps
@@ -66,6 +66,15 @@ def test_a_snapshot_from_before_a_resetlogs_is_not_used_for_the_same_scn_after_i
 
     with pytest.raises(SnapshotTooEarly, match="was read AS OF SCN 150 before a RESETLOGS"):
         begin_snapshot(on_disk.pipeline, tables=["SHOP.ORDERS"], replace=True)
+
+
+def test_a_replace_that_names_no_table_is_refused_and_not_a_run_that_does_nothing(
+    on_disk: PipelineOnDisk, context: Run
+) -> None:
+    assert corrected_table(context).state == "live"
+
+    with pytest.raises(ConfigurationError, match="reads again the tables that are named, and none is named"):
+        begin_snapshot(on_disk.pipeline, replace=True)
 
 
 def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:

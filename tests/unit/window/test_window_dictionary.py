@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from redolake.errors import NoDictionaryInRedo
@@ -45,6 +47,8 @@ def test_a_window_has_the_logs_of_all_threads_from_its_dictionary_to_its_end():
     found = with_dictionary(window, dictionary(200, 300), control_file)
 
     assert [(g.thread, g.sequence) for g in found.dictionary_logs] == [(1, 2), (1, 3), (2, 6), (2, 7)]
+    of_other = with_dictionary(window, replace(dictionary(100, 250), thread=2), control_file)
+    assert [(g.thread, g.sequence) for g in of_other.dictionary_logs] == [(2, 6), (2, 7), (1, 1), (1, 2), (1, 3)]
     assert (found.scns, found.slices, found.dbid) == (window.scns, window.slices, DBID)
 
 

@@ -227,6 +227,11 @@ def choose(context: Run, tables: Sequence[str] | None, replace: bool) -> tuple[T
     states = {table: entry.state for table, entry in entries.items()}
     with_contents = {table for table, entry in entries.items() if entry.complete_to_scn is not None}
     configured = [table.id for table in context.pipeline.tables]
+    if not tables and replace:
+        what = "reads again the tables that are named, and none is named"
+        raise ConfigurationError(
+            [Finding("replace", what, "name the tables, or leave it out: that reads tables without contents")]
+        )
     if not tables:
         return tuple(t for t in configured if states.get(t) not in ("live", "held"))
     chosen = tuple(named_tables(context, tables))
