@@ -247,6 +247,10 @@ class Window:
         return ChainPosition(self.resetlogs_id, int(self.scns.start))
 
     @property
+    def lowest_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, int(self.lowest_scn))
+
+    @property
     def name(self) -> str:
         """Fixed width, so that listing order is SCN order within an incarnation."""
         return f"{self.resetlogs_id:010d}-{self.scns.start:020d}-{self.scns.end:020d}"

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from redolake.errors import NoDictionaryInRedo
-from redolake.values.redo import RedoDictionary
-from redolake.values.scn import ChainPosition, Scn
+from redolake.steps.shared import redo_dictionary
+from redolake.values.redo import RedoDictionary, Window
+from redolake.values.scn import ChainPosition, Scn, ScnRange
 from redolake.window import newest_before, with_dictionary
 from tests.unit.window.drawn import DBID, GONE, INC, closed, facts, log, online, opened, plan
 
@@ -34,6 +35,18 @@ def test_no_dictionary_before_the_window_is_an_error():
 
     assert none.value.where == {"scn": 299}
     assert "DBMS_LOGMNR_D.BUILD" in none.value.cure
+
+
+def test_where_a_window_reads_older_redo_the_dictionary_is_from_before_that(monkeypatch):
+    """As LogMiner's first window after another reader does. LogMiner shows no row from before its dictionary."""
+    begins = []
+    monkeypatch.setattr(redo_dictionary, "dictionary_for", lambda pipeline, oracle, position: begins.append(position))
+    window = Window(DBID, INC, ScnRange(Scn(300), Scn(400)), ())
+
+    redo_dictionary.with_its_dictionary(None, None, window)
+    redo_dictionary.with_its_dictionary(None, None, replace(window, reads_from=Scn(150)))
+
+    assert begins == [ChainPosition(INC, Scn(300)), ChainPosition(INC, Scn(150))]
 
 
 def test_a_window_has_the_logs_of_all_threads_from_its_dictionary_to_its_end():

@@ -13,8 +13,9 @@ from redolake.window.dictionary import BUILD
 
 
 def with_its_dictionary(pipeline: Pipeline, oracle: Source, window: Window) -> Window:
-    """Return the window with the logs of its dictionary, where names come from the redo. Raises NoDictionaryInRedo."""
-    chosen = dictionary_for(pipeline, oracle, window.start_position)
+    """Return the window with the logs of its dictionary, where names come from the redo: of one before all that is read, since
+    LogMiner shows nothing from before it. Raises NoDictionaryInRedo."""
+    chosen = dictionary_for(pipeline, oracle, window.lowest_position)
     return window if chosen is None else with_dictionary(window, chosen, read_redo_facts(oracle, chosen.begin_scn))
 
 
