@@ -497,14 +497,16 @@ def test_a_primary_that_is_named_later_shows_where_the_last_doubt_has_gone(tmp_p
         life.capture()
         assert gone_scn(life) is None
         life.shop.names_primary = True
-        life.capture()
+        steps.examine(steps.Run(life.pipeline, life.shop.params))
         assert gone_scn(life) is None, "the primary shows transactions that are older than the redo"
         while life.old:
             with life.old.pop() as writer:
                 writer.rollback()
-        life.capture()
+        steps.examine(steps.Run(life.pipeline, life.shop.params))
         found = gone_scn(life)
         assert found is not None
+        life.capture()
+        assert gone_scn(life) == found
         life.shop.names_primary = False
         check_end(life, lake)
         assert gone_scn(life) == found

@@ -20,6 +20,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
 from redolake.airflow.connections import resolved_pipeline
+from redolake.airflow.failures import why_in_note
 from redolake.airflow.notices import notifiers
 from redolake.airflow.texts import TASKS, code_block
 from redolake.config import Pipeline
@@ -65,6 +66,10 @@ class ApproveChoice(ApprovalOperator):
         self.pipeline, self.ask = pipeline, ask
 
     def execute(self, context: Any) -> Any:
+        with why_in_note(context):
+            return self.ask_or_pass(context)
+
+    def ask_or_pass(self, context: Any) -> Any:
         chosen = context["params"]
         if is_confirmed(self.pipeline, chosen):
             return None
@@ -86,6 +91,10 @@ class ApproveChoice(ApprovalOperator):
         return super().execute(context)
 
     def execute_complete(self, context: Any, event: dict[str, Any]) -> Any:
+        with why_in_note(context):
+            return self.take_answer(context, event)
+
+    def take_answer(self, context: Any, event: dict[str, Any]) -> Any:
         if event.get("chosen_options") == [self.REJECT]:
             from redolake import steps
 

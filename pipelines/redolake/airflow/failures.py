@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,6 +35,9 @@ def failure(error: RedolakeError, kind: type[Exception]) -> Exception:
     return kind(str(error))
 
 
+COUNTED = re.compile(r"\A\d+ finding\(s\):\s*- ")  # Airflow shows the first line of a note
+
+
 @contextmanager
 def why_in_note(context: Any) -> Iterator[None]:
     """Leave the text with which a task fails for the note of its run: that of the last one comes first."""
@@ -41,5 +45,5 @@ def why_in_note(context: Any) -> Iterator[None]:
         yield
     except AirflowException as error:
         if type(error) in (AirflowException, AirflowFailException):  # others skip, or wait
-            leave_note(context, str(error))
+            leave_note(context, COUNTED.sub("", str(error)))
         raise

@@ -99,9 +99,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 raise AirflowFailException(message)
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
-        said = f"AS OF SCN {begun.scn}{beside(begun.at)}: {one_line(', '.join(begun.tables)) or 'every table has contents'}"
-        log.info("%s", said)
-        leave_note(context, said)
+        names = one_line(", ".join(begun.tables)) or "no table is to be read"
+        log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), names)
+        leave_note(context, names)
         sessions = {str(t.id): resolved.snapshot_settings(t.id).sessions for t in resolved.tables} if begun.chunks else {}
         return [grouped_shares(group) for group in group_evenly(begun.shares(sessions))]
 

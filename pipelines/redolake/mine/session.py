@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from redolake.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
+from redolake.errors import MiningIncomplete, NoDictionaryInRedo, RedolakeError, SourceBusy, SourceUnavailable
 from redolake.mine.copies import RESTORE_LOG, LogSet, WrongLog, after_failure, not_available, refusal, without_choice
 from redolake.values.ora_codes import BAD_COPY, NO_LOGMINER_SESSION
 from redolake.values.redo import LogCopy, LogFile, Slice, Window
-from redolake.values.scn import known_end
+from redolake.values.scn import Scn, known_end
 
 READ_STATUS = frozenset({0, 1})
 MISSING_STATUS = 4
@@ -52,6 +52,7 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
             if log_set.dictionary_scn is None:
                 session.call("start_logmnr")
             else:
+                _check_start(log_set.dictionary_scn, window)
                 session.call("start_logmnr_with_redo_dictionary", start_scn=int(log_set.dictionary_scn))
         _prove_all_read(session, log_set)
         yield opened
@@ -65,6 +66,17 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
         _end(session, error)
         raise
     _end(session, None)
+
+
+def _check_start(dictionary_scn: Scn, window: Window) -> None:
+    """Raise NoDictionaryInRedo where LogMiner, which begins at its dictionary, would leave out rows that the window reads."""
+    if dictionary_scn > window.lowest_scn:
+        raise NoDictionaryInRedo(
+            f"the dictionary in the redo begins at SCN {dictionary_scn}, and the window reads from SCN {window.lowest_scn} on",
+            cure="set `dictionary: online` under `source`, and run again",
+            window=window.name,
+            scn=int(window.lowest_scn),
+        )
 
 
 def _add(session: Session, log: LogFile, refused_before: tuple[str, ...], *, is_first: bool) -> LogCopy:

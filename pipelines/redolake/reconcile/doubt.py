@@ -42,7 +42,8 @@ def doubt_at(context: Run, position: Position) -> DoubtFact | None:
         return None
     before = recorded_doubt(context.ledger)
     gone = before.gone_scn if before is not None and begin_of(before) == begin[1] else None
-    return doubt_of(state, begin[1], gone) if is_doubtful(context, context.ledger.tables(), gone) else None
+    found = doubt_of(state, begin[1], gone)
+    return found if is_doubtful(context, context.ledger.tables(), gone) else None
 
 
 def begin_of(doubt: DoubtFact) -> ChainPosition:
@@ -51,7 +52,7 @@ def begin_of(doubt: DoubtFact) -> ChainPosition:
 
 def doubt_of(state: SplitTransactions, begin: ChainPosition, gone: int | None) -> DoubtFact:
     ended = [int(at.scn) for one in state.transactions if (at := one.committed_at) is not None]
-    still = tuple(one.xid for one in state.transactions if one.committed is None)
+    still = tuple(one.xid for one in state.transactions if one.committed is None and gone is None)
     return DoubtFact(begin.resetlogs_id, int(begin.scn), len(ended), max(ended, default=None), still, gone)
 
 
@@ -76,12 +77,12 @@ def doubt_text(doubt: DoubtFact) -> str:
         f"{doubt.read_from_scn}, where the redo begins, {doubt.committed} have committed{last}"
     )
     if doubt.gone_scn is not None:
-        return f"{begun}. None is open since SCN {doubt.gone_scn}, where the last doubt has gone"
+        return f"{begun}. None is open since SCN {doubt.gone_scn}: once tables are complete to it, no doubt is left"
     also = f", and {named} may be open" if doubt.open else ""
     return f"{begun}{also}. Whether others are open is not known: one that commits holds the tables that were read before"
 
 
 DOUBT_CURE = (
-    "go on, or name the connection of the primary as `primary` below `source` in pipelines.yml: the next run then finds the "
-    "SCN at which the last doubt has gone. After a switchover this connection shows it"
+    "go on, or name the connection of the primary as `primary` below `source` in pipelines.yml: once no older transaction is "
+    "open there, `redolake doctor` finds the SCN at which the last doubt goes. After a switchover this connection shows it"
 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
@@ -222,7 +223,7 @@ def test_a_missing_primary_of_a_standby_ends_the_first_task_of_capture_with_the_
     steps.plan_next_window = lambda run: planned.append(run)
 
     with pytest.raises(AirflowFailException, match=r"no_such_primary: .* in Airflow, and `source.primary` of") as failed:
-        capture_dag(pipeline).task_dict["plan"].execute({})
+        capture_dag(pipeline).task_dict["plan"].execute({"ti": Mock()})
 
     assert planned == []
     assert "AIRFLOW_CONN_NO_SUCH_PRIMARY" in str(failed.value)

@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
-from redolake.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld, plain_lines
+from redolake.errors import ConfigurationError, Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld, plain_lines
 from redolake.records.windows import LogIdentity, LogTally, SliceRecord
 from redolake.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
 from redolake.steps.capture.receive import CapturedWindow
@@ -137,7 +138,7 @@ def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
     assert "SCN 100 to 199, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
     assert f"AS OF SCN 90 {shown}: SHOP.ORDERS" in said
     assert said.count(f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}") == 2
-    assert noted(loaded) == f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}\nAS OF SCN 90 {shown}: SHOP.ORDERS"
+    assert noted(loaded) == f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}\nSHOP.ORDERS"
 
 
 def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps):
@@ -288,6 +289,18 @@ def test_a_terminal_error_fails_the_run_without_a_retry(run, steps):
     assert noted(ran) == "\n".join(plain_lines(str(LOST).split("\n")))[:1000], (
         "why, and what to do, without a look into the log"
     )
+
+
+def test_the_first_line_of_a_note_says_what_is_wrong():
+    from airflow.sdk.exceptions import AirflowException
+
+    from redolake.airflow.failures import airflow_failures, why_in_note
+
+    ti = Mock()
+    with pytest.raises(AirflowException), why_in_note({"ti": ti}), airflow_failures():
+        raise ConfigurationError([Finding("replace", "no table is named", "name it")])
+
+    assert ti.xcom_push.call_args.args == ("note", "replace: no table is named\n    do this: name it")
 
 
 def test_terminal_errors_are_not_retried_and_transient_ones_are():

@@ -4,6 +4,7 @@ import os
 import stat
 import sys
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -55,7 +56,7 @@ def submit(spec, monkeypatch, tmp_path):
         program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$JAVA_HOME" "$@" > {tmp_path}/given\n{script}\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        spark.spark_task(pipeline, batch, "").execute({})
+        spark.spark_task(pipeline, batch, "").execute({"ti": Mock()})
         return (tmp_path / "given").read_text()
 
     return go

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from redolake.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
+from redolake.errors import MiningIncomplete, NoDictionaryInRedo, RedoLost, RedoNotUnderstood, SourceUnavailable
+from redolake.mine import LogSet
 from redolake.mine.mining import mine_slice
 from redolake.mine.rows import SMALL_TOO_LARGE, TOO_LARGE
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import LogCopy, Slice
 from redolake.values.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, control, log, redo, window
+
+DICTIONARY = (LOGS.logs[1],)  # as if it began there
 
 
 def mining(session, logs=LOGS, of=None, **other):
@@ -47,6 +50,19 @@ def test_the_session_runs_in_the_root_over_all_redo_of_the_logs():
         "use_container", "pin_session", "new_logfile", "add_logfile", "start_logmnr", "end_logmnr",
     ]  # fmt: skip
     assert session.calls[4][1] == {}
+
+
+def test_a_dictionary_in_the_redo_from_within_what_is_read_stops_before_any_row():
+    session = FakeSession(batch(redo(250)))
+
+    with pytest.raises(NoDictionaryInRedo, match="begins at SCN 200, and the window reads from SCN 120 on"):
+        mined(session, logs=LogSet.of(LOGS, DICTIONARY), of=window(120, 280))
+
+    assert session.asked is None
+    assert session.ended
+    started = FakeSession(batch(redo(250)))
+    mined(started, logs=LogSet.of(LOGS, DICTIONARY), of=window(200, 280))
+    assert ("start_logmnr_with_redo_dictionary", {"start_scn": 200}) in started.calls
 
 
 def test_rows_outside_the_window_are_counted_and_dropped_and_the_others_keep_their_ordinals():

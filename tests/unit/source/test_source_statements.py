@@ -9,7 +9,8 @@ import pytest
 
 from redolake.host.statements import split, statement, statements
 
-PACKAGE = Path(__file__).parents[3] / "pipelines" / "redolake"
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "pipelines" / "redolake"
 
 
 def test_every_statement_is_used_and_every_used_one_exists():
@@ -54,8 +55,8 @@ def test_every_read_as_of_an_scn_binds_it_as_scn_for_which_a_standby_is_waited()
     values that are read again all read so."""
     texts = [
         path.read_text()
-        for folder in ("source", "steps", "sql")
-        for path in (PACKAGE / folder).rglob("*.*")
+        for folder in (PACKAGE / "source", PACKAGE / "steps", ROOT / "sql")
+        for path in folder.rglob("*.*")
         if path.suffix in (".py", ".sql")
     ]
     found = [text for text in re.findall(r"FROM [^\n]* AS OF \w+ \S+", "\n".join(texts))]

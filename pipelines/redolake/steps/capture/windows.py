@@ -148,7 +148,6 @@ def plan_next(context: Run) -> PlanOutcome:
             record_pdb_change(context, error, position, facts)
             raise
         record_redo(context, position, facts, ahead, read_lags(oracle, facts)[0], is_all=False)
-        record_doubt(context, oracle, position, facts)
         if isinstance(found, Lost):
             missing = missing_logs(position, facts)
             record_redo_loss(context, found.error, "plan", position, missing)
@@ -157,6 +156,7 @@ def plan_next(context: Run) -> PlanOutcome:
             record_choices(context, position, options, rman_commands(missing, facts))
             raise found.error
         clear_redo_loss(context, "plan")
+        record_doubt(context, oracle, position, facts)
         if isinstance(found, NothingNew):
             outcome = PlanOutcome("nothing", found.reason)
         elif isinstance(found, Wait):

@@ -14,7 +14,7 @@ from redolake.decode.datatypes import why_refused
 from redolake.decode.datatypes.character import CODECS
 from redolake.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
 from redolake.reconcile.chosen_columns import chosen_columns, rules_of
-from redolake.reconcile.doubt import DOUBT_CURE, doubt_text, recorded_doubt
+from redolake.reconcile.doubt import DOUBT_CURE, doubt_text
 from redolake.reconcile.lake_place import check_landing
 from redolake.reconcile.ledger import landed_position
 from redolake.reconcile.table_versions import dropped_tables
@@ -49,6 +49,7 @@ from redolake.steps.checks.old_timestamps import old_timestamps
 from redolake.steps.checks.running_stream import known_tables, replicator_findings
 from redolake.steps.checks.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
 from redolake.steps.checks.validation import place_findings
+from redolake.steps.shared.doubt import ask_primary
 from redolake.steps.shared.folders import folder_findings, taken_folders, with_contents
 from redolake.steps.shared.matched_tables import pattern_findings
 from redolake.steps.shared.redo_dictionary import dictionary_for
@@ -98,6 +99,7 @@ def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding]
             of_patterns += findings_of_folders(pipeline, findings)
             of_patterns += large_table_findings(pipeline, oracle, probed)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
+            doubts = doubt_notes(run.pipeline, oracle)
     except ConfigurationError as error:
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings], ()
     except RedolakeError as error:
@@ -113,7 +115,7 @@ def checked_tables(run: Run, file: Path | None) -> tuple[Pipeline, list[Finding]
         *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
         *parameter_notes(pipeline, probed),
-        *doubt_notes(pipeline),
+        *doubts,
         *decoding_notes(),
         *rowid_notes(pipeline),
     ]
@@ -134,10 +136,10 @@ def parameter_notes(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     return []
 
 
-def doubt_notes(pipeline: Pipeline) -> list[Finding]:
+def doubt_notes(pipeline: Pipeline, oracle: Source) -> list[Finding]:
     """Return a note of what is in doubt after a hand-over on a standby alone, as capture has recorded it last."""
-    with suppress(RedolakeError), open_to_read(pipeline) as context:
-        if (doubt := recorded_doubt(context.ledger)) is not None:
+    with suppress(RedolakeError):
+        if (doubt := ask_primary(pipeline, oracle)) is not None:
             cure = "" if doubt.gone_scn is not None else DOUBT_CURE
             return [Finding("hand-over", doubt_text(doubt), cure, "note")]
     return []
