@@ -30,7 +30,8 @@ class Parts:
         self.change(LOGGED.format("parts"), f"GRANT SELECT, FLASHBACK ON parts TO {self.database.reader.user}")
 
     def snapshot(self, *, replace: bool = False) -> None:
-        steps.take_snapshot(self.pipeline, replace=replace, source=self.database.reader, spark=self.spark)
+        names = [str(table.id) for table in self.pipeline.tables] if replace else None
+        steps.take_snapshot(self.pipeline, names, replace=replace, source=self.database.reader, spark=self.spark)
 
     def catch_up(self) -> None:
         self.database.archive_logs()
