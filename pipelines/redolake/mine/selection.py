@@ -73,8 +73,8 @@ def predicate(
     with_objects: frozenset[int] = frozenset(),
 ) -> tuple[str, dict[str, object]]:
     """Return the text after WHERE, and its binds. Rows before the log `since` are left out where LogMiner reads it for a
-    dictionary only; a row of that log or a later one passes whatever its SCN is,
-    as far as LogMiner shows it: nothing from before its dictionary in the redo.
+    dictionary only; a row of that log or a later one passes whatever its SCN is, as far as LogMiner shows it: from its
+    dictionary on.
 
     For the object ids `with_objects`, INTERNAL rows pass too: they say where a statement that writes large objects ends.
 

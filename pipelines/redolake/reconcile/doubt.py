@@ -37,13 +37,15 @@ def to_doubt(body: Json | None) -> DoubtFact | None:
 
 def doubt_at(context: Run, position: Position) -> DoubtFact | None:
     """Return what is in doubt at a position; None where each table was read when it was known what is open."""
-    state, begin = without_start(context, position.chain_position), begins_at(context, position.chain_position)
-    if state is None or begin is None:
+    begin = begins_at(context, position.chain_position)
+    if begin is None:
         return None
     before = recorded_doubt(context.ledger)
     gone = before.gone_scn if before is not None and begin_of(before) == begin[1] else None
-    found = doubt_of(state, begin[1], gone)
-    return found if is_doubtful(context, context.ledger.tables(), gone) else None
+    if not is_doubtful(context, context.ledger.tables(), gone):  # asked first: the other reads landed files
+        return None
+    state = without_start(context, position.chain_position)
+    return None if state is None else doubt_of(state, begin[1], gone)
 
 
 def begin_of(doubt: DoubtFact) -> ChainPosition:

@@ -106,7 +106,7 @@ def read_from_primary(source: Source, here: Any, container: str | None) -> Hando
 
 def read_open_on_primary(source: Source, container: str | None) -> OpenTransactions | None:
     """Return since when transactions are open, as the primary shows it that a standby names; None where it names none, it is
-    not reached, or does not show it of all. Asked once: a run that needs no snapshot goes on without it."""
+    not reached, or does not show it of all. It is tried once: nothing waits for it."""
     if not source.names_primary:
         return None
     source.use_container(None)
