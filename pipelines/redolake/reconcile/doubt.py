@@ -37,12 +37,14 @@ def to_doubt(body: Json | None) -> DoubtFact | None:
 
 def doubt_at(context: Run, position: Position) -> DoubtFact | None:
     """Return what is in doubt at a position; None where each table was read when it was known what is open."""
+    if not context.landing.gaps.keeps_without_start:  # asked first, and once: the next asks for each table
+        return None
     begin = begins_at(context, position.chain_position)
     if begin is None:
         return None
     before = recorded_doubt(context.ledger)
     gone = before.gone_scn if before is not None and begin_of(before) == begin[1] else None
-    if not is_doubtful(context, context.ledger.tables(), gone):  # asked first: the other reads landed files
+    if not is_doubtful(context, context.ledger.tables(), gone):  # before landed files are read
         return None
     state = without_start(context, position.chain_position)
     return None if state is None else doubt_of(state, begin[1], gone)
