@@ -35,14 +35,14 @@ def to_doubt(body: Json | None) -> DoubtFact | None:
     return None if body is None else from_body(DoubtFact, body, "the last doubt in the ledger")
 
 
-def doubt_at(context: Run, position: Position) -> DoubtFact | None:
-    """Return what is in doubt at a position; None where each table was read when it was known what is open."""
+def doubt_at(context: Run, position: Position, before: DoubtFact | None) -> DoubtFact | None:
+    """Return what is in doubt at a position; None where each table was read when it was known what is open. `before` is the
+    doubt that was recorded last."""
     if not context.landing.gaps.keeps_without_start:  # asked first, and once: the next asks for each table
         return None
     begin = begins_at(context, position.chain_position)
     if begin is None:
         return None
-    before = recorded_doubt(context.ledger)
     gone = before.gone_scn if before is not None and begin_of(before) == begin[1] else None
     if not is_doubtful(context, context.ledger.tables(), gone):  # before landed files are read
         return None
@@ -87,6 +87,6 @@ def doubt_text(doubt: DoubtFact) -> str:
 
 
 DOUBT_CURE = (
-    "go on, or name the connection of the primary as `primary` below `source` in pipelines.yml: once no older transaction is "
-    "open there, `redolake doctor` finds the SCN at which the last doubt goes. After a switchover this connection shows it"
+    "go on; `redolake doctor` finds the SCN at which the last doubt goes once `primary` below `source` in pipelines.yml names "
+    "the connection of the primary, and no older transaction is open there. After a switchover this connection shows it"
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from time import sleep
-from typing import Any
+from typing import Any, TypeVar
 
 from redolake.config.limits import Retry
 from redolake.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused, SourceUnavailable
@@ -25,6 +25,8 @@ from redolake.values.scn import Scn
 from redolake.values.table import NOT_RENAMED, Renamed, TableId
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Landed = Callable[[], OpenTransactions | None]  # says since when they are open by what is landed; it reads all of that
 
@@ -80,28 +82,42 @@ def read_handover(source: Source, container: str | None, landed: Landed = nothin
 
 def read_from_primary(source: Source, here: Any, container: str | None) -> Handover | None:
     """Return the handover of a standby; None where a change of roles has made it the primary, which shows its transactions."""
-    is_primary = here.database_role == PRIMARY
+    if here.database_role == PRIMARY:
+        check_other(source, here)
+        return None
+    first, listed, last = list_on_primary(source, here, container, lambda primary, _: read_listed(primary))
+    source.reach(last)
+    check_same_branch(source, here, last)
+    return Handover(first, listed, last)
+
+
+def check_other(source: Source, here: Any) -> None:
+    """Raise SourceRefused where `primary` leads to another database, or to a second primary. It need not be reached."""
     try:
         with source.primary() as primary:
             primary.use_container(None)
-            before = primary.query("instances")
-            check_partner(here, before)
-            if is_primary:
-                return None
-            check_shows(primary, container)
-            listed = read_listed(primary)
-            after = primary.query("instances")
-            check_partner(here, after)
+            check_partner(here, primary.query("instances"))
     except SourceUnavailable as error:
-        if not is_primary:
-            raise
         log.warning("this is the primary now, and the one that `primary` names is not reached: %s", error.what)
-        return None
-    # An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
-    first, last = min(int(row.current_scn) for row in before), max(int(row.current_scn) for row in after)
-    source.reach(last)
-    check_same_branch(source, here, last)
-    return Handover(Scn(first), listed, Scn(last))
+
+
+def list_on_primary(
+    source: Source, here: Any, container: str | None, list_open: Callable[[Source, Scn], T], retry: Retry | None = None
+) -> tuple[Scn, T, Scn]:
+    """Return an SCN of before, what `list_open` lists on the primary that a standby names, and an SCN of after.
+
+    An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
+    """
+    with source.primary(retry) as primary:
+        primary.use_container(None)
+        before = primary.query("instances")
+        check_partner(here, before)
+        check_shows(primary, container)
+        first = Scn(min(int(row.current_scn) for row in before))
+        listed = list_open(primary, first)
+        after = primary.query("instances")
+        check_partner(here, after)
+    return first, listed, Scn(max(int(row.current_scn) for row in after))
 
 
 def read_open_on_primary(source: Source, container: str | None) -> OpenTransactions | None:
@@ -112,18 +128,11 @@ def read_open_on_primary(source: Source, container: str | None) -> OpenTransacti
     source.use_container(None)
     here = source.query("database")[0]
     try:
-        with source.primary(retry=Retry(attempts=1)) as primary:
-            primary.use_container(None)
-            before = primary.query("instances")
-            check_partner(here, before)
-            check_shows(primary, container)
-            oldest = read_open_transactions(primary, Scn(min(int(row.current_scn) for row in before)))
-            after = primary.query("instances")
-            check_partner(here, after)
+        _, oldest, last = list_on_primary(source, here, container, read_open_transactions, Retry(attempts=1))
     except RedolakeError as error:
         log.info("what is open on the primary is not known: %s", error.what)
         return None
-    return None if oldest is None else OpenTransactions(max(int(row.current_scn) for row in after), int(oldest))
+    return None if oldest is None else OpenTransactions(last, int(oldest))
 
 
 def read_from_redo(source: Source, here: Any, landed: OpenTransactions | None) -> Handover:

@@ -55,7 +55,7 @@ class Host:
     def use_container(self, name):
         pass
 
-    def primary(self):
+    def primary(self, retry=None):
         return self.partner
 
     def query(self, name, **binds):

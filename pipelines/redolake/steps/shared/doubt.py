@@ -24,10 +24,11 @@ log = logging.getLogger(__name__)
 def record_doubt(context: Run, oracle: Source, position: Position, facts: RedoFacts) -> None:
     """Record what is in doubt. Where this connection leads to the primary, that shows what is open."""
     try:
-        found = doubt_at(context, position)
+        before = recorded_doubt(context.ledger)
+        found = doubt_at(context, position, before)
         if found is not None and found.gone_scn is None and not facts.is_standby:
             found = settle(found, read_open(oracle, facts))
-        if found == recorded_doubt(context.ledger):
+        if found == before:
             return
         if found is None:
             context.ledger.record_facts({}, forget=["doubt"])
