@@ -1,11 +1,12 @@
-"""Measure Debezium and Redolake side by side: `python benchmarks/debezium.py [--changes 100000] [--adapter ..]`.
+"""Measure Debezium and Redolake side by side: `python benchmarks/debezium.py [--changes 100000] [--rounds 1] [--adapter ..]`.
 
 Five tables of 20 columns, all logged, are changed while neither runs. Then each catches up from the archived logs of one
 stand-in, which runs in a process of its own. Debezium's embedded engine ends with events as JSON in its own memory. Redolake
 ends with five Delta tables, and keeps and checks the redo before that. So the figures compare two ways to the same changes, not
 two equal products. Counted are seconds from the start of the process and without the start (Java's and Debezium's up to the
 first event; Spark's session), CPU seconds of the client's processes, and at the server the statements on V$ views and what
-V$LOGMNR_CONTENTS returned. Maven brings Debezium, as for `make witness`.
+V$LOGMNR_CONTENTS returned. Further rounds change the tables again: Debezium's Java is a new one each time, and
+Spark's goes on, warm. Maven brings Debezium, as for `make witness`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,6 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 import psutil
-from apply_batch import SETTINGS
 from standin_process import Served
 from statements import WORDS
 
@@ -38,6 +38,17 @@ TABLES = tuple(f"orders_{n}" for n in range(5))
 NUMBERS, TEXTS, MOMENTS = 8, 9, 2
 PER_TRANSACTION = 100
 CAPTURE, DEBEZIUM = "C##REDOLAKE", "C##DBZUSER"
+SETTINGS = {
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "1g",  # as Debezium's Java
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+# Beginnings of the names of Java's threads, as Linux keeps them, and what they do.
+THREADS = {
+    "C1 Compiler": "compiling", "C2 Compiler": "compiling", "GC Thread": "garbage", "G1 ": "garbage", "VM Thread": "garbage",
+    "Executor task": "tasks", "stdout writer": "tasks", "Worker Monitor": "tasks",
+}  # fmt: skip
 
 
 def serve(threads: int) -> None:
@@ -118,24 +129,24 @@ def create_tables(oracle: Server) -> None:
         )
 
 
-def change(oracle: Server, changes: int, threads: int) -> int:
+def change(oracle: Server, changes: int, threads: int, number: int) -> int:
     """Insert half as many rows, update three tenths and delete two tenths of them; return how many changes there are. The
-    tables' changes are spread over the redo threads."""
-    choose, each = random.Random(7), changes // 2 // len(TABLES)
-    made = 0
+    tables' changes are spread over the redo threads. Rows of each round have numbers of their own."""
+    choose, each = random.Random(7 + number), changes // 2 // len(TABLES)
+    made, begin = 0, number * each
     binds = ", ".join(f":{n}" for n in range(1, 2 + NUMBERS + TEXTS + MOMENTS))
-    for number, table in enumerate(TABLES):
-        on = {"instance_name": f"FREE{1 + number % threads}"} if threads > 1 else {}
+    for at, table in enumerate(TABLES):
+        on = {"instance_name": f"FREE{1 + at % threads}"} if threads > 1 else {}
         with oracle.served.connect("SHOP", **on) as connection, connection.cursor() as cursor:
             cursor.execute("ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'")
             cursor.execute("ALTER SESSION SET NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF6'")
-            for start in range(0, each, PER_TRANSACTION):
-                rows = [_row(choose, key) for key in range(start, min(start + PER_TRANSACTION, each))]
+            for start in range(begin, begin + each, PER_TRANSACTION):
+                rows = [_row(choose, key) for key in range(start, min(start + PER_TRANSACTION, begin + each))]
                 cursor.executemany(f"INSERT INTO {table} VALUES ({binds})", rows)
                 connection.commit()
                 made += len(rows)
-            for start in range(0, each, PER_TRANSACTION):
-                end = min(start + PER_TRANSACTION, each)
+            for start in range(begin, begin + each, PER_TRANSACTION):
+                end = min(start + PER_TRANSACTION, begin + each)
                 middle = start + (end - start) * 3 // 5
                 cursor.execute(f"UPDATE {table} SET t1 = 'shipped', n1 = n1 + 1 WHERE id >= :1 AND id < :2", [start, middle])
                 made += cursor.rowcount
@@ -170,9 +181,34 @@ def debezium_events(oracle: Server, folder: Path, wanted: int, adapter: str) -> 
             yield line.split()
 
 
-def cpu_seconds() -> float:
-    mine = psutil.Process()
-    return sum(sum(process.cpu_times()[:4]) for process in (mine, *mine.children(recursive=True)))
+def cpu_seconds() -> Counter[str]:
+    """Return the CPU seconds of this process, of Spark's Python workers, and of its Java by what its threads do: what has no
+    thread any more, and what is none of THREADS, is the driver's. The source's process, which is ours too, is not counted."""
+    mine, spent = psutil.Process(), Counter[str]()
+    servers = [child for child in mine.children() if any("--serve" in word for word in child.cmdline())]
+    for process in (mine, *mine.children(recursive=True)):
+        if process in servers:
+            continue
+        seconds = sum(process.cpu_times()[:4])
+        if process.name() != "java":
+            spent["client's Python" if process == mine else "Python workers"] += seconds
+            continue
+        for thread in process.threads():
+            try:
+                name = Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text()
+            except FileNotFoundError:  # it has ended
+                continue
+            kind = next((kind for begin, kind in THREADS.items() if name.startswith(begin)), "driver")
+            spent[f"Java: {kind}"] += thread.user_time + thread.system_time
+            seconds -= thread.user_time + thread.system_time
+        spent["Java: driver"] += seconds
+    return spent
+
+
+def spent_since(before: Counter[str]) -> Counter[str]:
+    spent = cpu_seconds()
+    spent.subtract(before)
+    return spent
 
 
 def redolake_pipeline(oracle: Server, folder: Path) -> Any:
@@ -189,7 +225,7 @@ def redolake_pipeline(oracle: Server, folder: Path) -> Any:
     )
 
 
-def measure(changes: int, threads: int, adapter: str) -> None:
+def measure(changes: int, threads: int, adapter: str, rounds: int, conf: Mapping[str, str]) -> None:
     from redolake import steps
     from redolake.apply.spark.session import open_session
     from tests.witness.debezium import GRANTS
@@ -206,39 +242,53 @@ def measure(changes: int, threads: int, adapter: str) -> None:
         oracle.run("SHOP", "INSERT INTO mark VALUES (1, 'snapshot')")
         figures_of(_with_a_mark(oracle, debezium_events(oracle, folder / "dbz", 2, adapter)))
         pipeline = redolake_pipeline(oracle, folder)
-        began = time.perf_counter()
-        spark = open_session("local", "local[2]", SETTINGS)
-        session = time.perf_counter() - began
-        steps.take_snapshot(pipeline, source=oracle.served.params, spark=spark)
-        made = change(oracle, changes, threads)
-        oracle.run("SYS", "ALTER SYSTEM ARCHIVE LOG CURRENT")
-
-        oracle.counts()
-        (first, last, cpu, operations), theirs = (
-            figures_of(debezium_events(oracle, folder / "dbz", made, adapter)),
-            oracle.counts(),
-        )
         began, before = time.perf_counter(), cpu_seconds()
-        steps.run_pipeline(pipeline, until_caught_up=True, source=oracle.served.params, spark=spark)
-        seconds, ours_cpu = time.perf_counter() - began, cpu_seconds() - before
-        ours = oracle.counts()
+        spark = open_session("local", "local[2]", {**SETTINGS, **conf})
+        start = (time.perf_counter() - began, spent_since(before).total())
+        steps.take_snapshot(pipeline, source=oracle.served.params, spark=spark)
+        for number in range(rounds):
+            made = change(oracle, changes, threads, number)
+            oracle.run("SYS", "ALTER SYSTEM ARCHIVE LOG CURRENT")
+            oracle.counts()
+            dbz = figures_of(debezium_events(oracle, folder / "dbz", made, adapter))
+            theirs = oracle.counts()
+            began, before = time.perf_counter(), cpu_seconds()
+            steps.run_pipeline(pipeline, until_caught_up=True, source=oracle.served.params, spark=spark)
+            seconds, cpu = time.perf_counter() - began, spent_since(before)
+            ours = oracle.counts()
+            write(f"round {number + 1}, Spark {'warm' if number else 'cold'}: {made} changes; Debezium's events {dbz[3]}")
+            print_round(made, dbz, (seconds, cpu.total()), start, (theirs, ours))
+            write("Redolake's CPU: " + ", ".join(f"{kind} {seconds:.1f}" for kind, seconds in cpu.most_common()))
+            start = (0.0, 0.0)
         equal = steps.verify_tables(pipeline, None, source=oracle.served.params, spark=spark).equal
         spark.stop()
     assert equal, "a Delta table differs from the source"
-    write(f"{made} changes in {len(TABLES)} tables of {1 + NUMBERS + TEXTS + MOMENTS} columns; Debezium's events {operations}")
-    write(f"{'':34}{'Debezium, events':>18}{'Redolake, Delta':>18}")
+    write(f"{len(TABLES)} tables of {1 + NUMBERS + TEXTS + MOMENTS} columns: equal to the source")
+
+
+def print_round(
+    made: int,
+    dbz: tuple[float, float, float, str],
+    redolake: tuple[float, float],
+    start: tuple[float, float],
+    counts: tuple[dict[str, int], dict[str, int]],
+) -> None:
+    """Print one round's figures side by side; `start` is what Spark's session took, if this round opened it."""
+    (first, last, cpu, _), (seconds, our_cpu) = dbz, redolake
+    write(f"{'':34}{'Debezium, events':>18}{'Redolake, Delta':>18}{'ratio':>8}")
     rows = (
-        ("seconds with the start", last, seconds + session),
+        ("seconds with the start", last, seconds + start[0]),
         ("seconds without the start", last - first, seconds),
         ("changes/s without the start", made / (last - first), made / seconds),
-        ("CPU seconds of the client", cpu, ours_cpu),
+        ("CPU seconds of the client", cpu, our_cpu),
+        ("CPU seconds, with Spark's start", cpu, our_cpu + start[1]),
         *(
-            (what, *(counts.get(f"{user} {what}", 0) for user, counts in ((DEBEZIUM, theirs), (CAPTURE, ours))))
+            (what, *(counted.get(f"{user} {what}", 0) for user, counted in zip((DEBEZIUM, CAPTURE), counts, strict=True)))
             for what in COUNTED
         ),
     )
-    for what, of_debezium, of_redolake in rows:
-        write(f"{what:34}{of_debezium:>18,.1f}{of_redolake:>18,.1f}")
+    for what, theirs, ours in rows:
+        write(f"{what:34}{theirs:>18,.1f}{ours:>18,.1f}{ours / theirs if theirs else 0:>8.2f}")
 
 
 def _with_a_mark(oracle: Server, lines: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -262,19 +312,22 @@ def figures_of(lines: Iterator[list[str]]) -> tuple[float, float, float, str]:
 
 def write(line: str) -> None:
     sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--changes", type=int, default=100_000)
+    arguments.add_argument("--rounds", type=int, default=1, help="the first with a cold Spark, the others with a warm one")
     arguments.add_argument("--threads", type=int, default=1, help="redo threads of the source")
     arguments.add_argument("--adapter", default="logminer", choices=("logminer", "logminer_unbuffered"))
+    arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="settings of Spark")
     arguments.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.serve:
         serve(given.serve)
     else:
-        measure(given.changes, given.threads, given.adapter)
+        measure(given.changes, given.threads, given.adapter, given.rounds, dict(one.split("=", 1) for one in given.conf))
 
 
 if __name__ == "__main__":
