@@ -92,7 +92,7 @@ def proof_text(found: ProofFact) -> str:
     apart = f", but for {found.quarantined_keys} keys in quarantine" if found.quarantined_keys else ""
     apart += f", {texts.count(found.nulled)} values NULL by rule" if found.nulled else ""
     said = proved_history_text(found.history)
-    if found.is_equal:
+    if found.has_equal_rows:
         rows = "rows" if found.rows is None else f"{texts.count(found.rows)} rows"
         return f"{at}: {rows}{part} are equal{apart}{said}, {where}"
     counts = f"{found.missing_rows} rows missing, {found.extra_rows} extra, {found.differing_cells} cells differ"

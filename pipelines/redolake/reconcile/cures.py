@@ -165,7 +165,7 @@ def of_fault(table: TableLine, fault: Fault) -> Way:
 
 def differing_rows(table: TableLine) -> int:
     """Return about how many rows the last comparison found: cells may be several of one row."""
-    found = next((proof for proof in table.proofs if proof.error is None and not proof.is_equal), None)
+    found = next((proof for proof in table.proofs if proof.error is None and not proof.has_equal_rows), None)
     return 0 if found is None else found.missing_rows + found.extra_rows + found.differing_cells
 
 

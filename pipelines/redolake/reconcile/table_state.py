@@ -140,7 +140,7 @@ class TableLine(RowCounts):
         last = self.proof
         if last is None:
             return "not compared yet"
-        is_old = last.is_equal and self._is_older(last)
+        is_old = last.has_equal_rows and self._is_older(last)
         return f"{last.word}, before the last gap or snapshot" if is_old else last.word
 
     def _is_older(self, proof: ProofFact) -> bool:
@@ -159,7 +159,7 @@ class TableLine(RowCounts):
         last = self.proof
         if last is None or self.state != "live" or not self.is_captured or self.history_differs:
             return None
-        is_whole = last.is_equal and last.share == 1 and not last.quarantined_keys and last.scn is not None
+        is_whole = last.has_equal_rows and last.share == 1 and not last.quarantined_keys and last.scn is not None
         return last if is_whole and not self._is_older(last) else None
 
     @property
@@ -171,7 +171,7 @@ class TableLine(RowCounts):
     def differs(self) -> bool:
         """Whether the last comparison that came to an end found rows that differ."""
         found = next((proof for proof in self._counting if proof.error is None), None)
-        return found is not None and not found.is_equal
+        return found is not None and not found.has_equal_rows
 
     @property
     def history_differs(self) -> bool:
@@ -181,7 +181,7 @@ class TableLine(RowCounts):
 
     @property
     def _counting(self) -> Iterator[ProofFact]:
-        return (p for p in self.proofs if p.share in (0, 1) or p.error or not p.is_equal)
+        return (p for p in self.proofs if p.share in (0, 1) or p.error or not p.has_equal_rows)
 
 
 # --- From the ledger

@@ -172,8 +172,13 @@ class ProofFact:
     at: Time | None = None
 
     @property
-    def is_equal(self) -> bool:
+    def has_equal_rows(self) -> bool:
         return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the rows are equal, and the history says the same."""
+        return self.has_equal_rows and (self.history is None or self.history.is_equal)
 
     @property
     def when(self) -> datetime:
@@ -185,8 +190,10 @@ class ProofFact:
         """Return what the comparison found. A repair has a share of 0."""
         if self.error is not None:
             return "not compared"
-        if not self.is_equal:
+        if not self.has_equal_rows:
             return "DIFFERS"
+        if not self.equal:
+            return "HISTORY DIFFERS"
         if self.quarantined_keys:
             return "equal but for quarantine"
         return "equal" if self.share else "repaired"

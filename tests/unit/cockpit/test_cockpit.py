@@ -429,6 +429,8 @@ def test_a_history_is_shown_with_its_epoch_and_one_that_says_something_else_make
     assert "History (scd2): it begins with the next batch." in text
     assert "It DIFFERS from the table." in text
     assert "10 rows are equal, 2 rows missing in the history, 0 extra, SCN 6" in text
+    assert '<span class="bad">HISTORY DIFFERS' in text
+    assert ('<i class="cell bad"' in page(shop, before), '<i class="cell bad"' in text) == (False, True)
     assert (before.health.tone, found.health.tone) == ("good", "bad")
     assert "histories that DIFFER: SHOP.CUSTOMERS" in found.health.more
     metrics = prometheus_text([found])

@@ -140,15 +140,14 @@ def of_tables(run: Run) -> Iterator[Event]:
 
 
 def proof_word(proof: ProofFact) -> str:
-    differs = proof.error is None and proof.history is not None and not proof.history.is_equal
-    return "differs" if differs else proof.word.lower()
+    return "differs" if proof.error is None and not proof.equal else proof.word.lower()
 
 
 def proof_text(proof: ProofFact) -> str | None:
     if proof.error is not None:
         return proof.error
     texts = []
-    if not proof.is_equal:
+    if not proof.has_equal_rows:
         texts.append(
             f"{proof.missing_rows} missing rows, {proof.extra_rows} extra rows, {proof.differing_cells} differing cells"
         )
