@@ -79,6 +79,7 @@ FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
     "spark.sql.adaptive.enabled": ("true", "false"),
 }
+ASKED_OFTEN = ("functions", "PythonUtils", "org.apache.spark.sql.functions")
 # Each task reads its plan again, which takes longer than to read few rows.
 ONE_TASK = {SHUFFLE: "1", "spark.sql.files.minPartitionNum": "1", SNAPSHOT: "1"}
 
@@ -144,7 +145,16 @@ def open_session(
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return prepare(builder.getOrCreate())
+    return prepare(with_known_classes(builder.getOrCreate()))
+
+
+def with_known_classes(session: SparkSession) -> SparkSession:
+    """Let pyspark find its classes at once that it asks Java for at each `F.col`: py4j 0.10.9.9 keeps none, and looks for a
+    name without a package in each package that pyspark has imported."""
+    java: Any = session.sparkContext._jvm
+    for name in ASKED_OFTEN:
+        setattr(java, name, getattr(java, name))
+    return session
 
 
 def prepare(session: SparkSession) -> SparkSession:
