@@ -71,6 +71,8 @@ SERVER = {
     # The tables of a pipeline have more compiled plans than the 100 that Spark keeps.
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
+# Classes of Java behind `F.col`, `F.lit` and lists of columns.
+ASKED_OFTEN = ("functions", "PythonUtils", "org.apache.spark.sql.functions")
 
 # Spark's default, and what costs least where there are few rows: no code is compiled for a plan, and no plan is made again
 # after a shuffle.
@@ -79,7 +81,6 @@ FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
     "spark.sql.adaptive.enabled": ("true", "false"),
 }
-ASKED_OFTEN = ("functions", "PythonUtils", "org.apache.spark.sql.functions")
 # Each task reads its plan again, which takes longer than to read few rows.
 ONE_TASK = {SHUFFLE: "1", "spark.sql.files.minPartitionNum": "1", SNAPSHOT: "1"}
 
