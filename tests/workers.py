@@ -7,6 +7,7 @@ worker that has nothing else to do, so that none runs alone for minutes.
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -158,6 +159,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if alone:
         raise pytest.UsageError(f"{sorted(alone)} would start a Spark of their own: name them in GROUPS of tests/workers.py")
     items[:] = slow_first(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Collect what Airflow has left open while LEFT_OPEN holds: else a test of another module fails by it."""
+    if item.get_closest_marker("airflow") and not (nextitem is not None and nextitem.get_closest_marker("airflow")):
+        gc.collect()
 
 
 def path_of(item: pytest.Item) -> str:
