@@ -164,7 +164,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Collect what Airflow has left open while LEFT_OPEN holds: else a test of another module fails by it."""
-    if item.get_closest_marker("airflow") and not (nextitem is not None and nextitem.get_closest_marker("airflow")):
+    if item.get_closest_marker("airflow") and (nextitem is None or not nextitem.get_closest_marker("airflow")):
         gc.collect()
 
 

@@ -134,7 +134,7 @@ def proof_line(one: TableProof) -> str:
 
 def result_of(proof: TableProof) -> str:
     by_rule = f", {nulled_text(proof.nulled)}" if proof.nulled else ""
-    if proof.has_equal_rows and proof.history is not None and not proof.history.is_equal:
+    if proof.has_equal_rows and not proof.equal:
         return "equal, its HISTORY DIFFERS"
     if proof.has_equal_rows and proof.quarantined_keys:
         return f"equal but for {proof.quarantined_keys} keys in quarantine{by_rule}"

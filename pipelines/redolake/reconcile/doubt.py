@@ -10,7 +10,7 @@ from redolake.ledger import TableEntry
 from redolake.ledger.entries import Json
 from redolake.ledger.reading import LedgerReading
 from redolake.ledger.shown_facts import Facts
-from redolake.reconcile.omitted_tables import begins_at, without_start
+from redolake.reconcile.omitted_tables import begins_at
 from redolake.reconcile.table_state import one
 from redolake.records.codec import from_body
 from redolake.records.readers import OpenTransactions
@@ -46,7 +46,7 @@ def doubt_at(context: Run, position: Position, before: DoubtFact | None) -> Doub
     gone = before.gone_scn if before is not None and begin_of(before) == begin[1] else None
     if not is_doubtful(context, context.ledger.tables(), gone):  # before landed files are read
         return None
-    state = without_start(context, position.chain_position)
+    state = context.landing.gaps.without_start(*begin)
     return None if state is None else doubt_of(state, begin[1], gone)
 
 

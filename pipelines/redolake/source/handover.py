@@ -17,7 +17,7 @@ from redolake.records.readers import OpenTransactions
 from redolake.source.dictionary import read_tables_around
 from redolake.source.facts import PRIMARY, ActiveTransaction, read_active_transactions, read_current_scn, require_role
 from redolake.source.oracle import Source
-from redolake.source.standby import check_partner, check_readable, check_shows
+from redolake.source.standby import check_partner, check_readable, check_shows, open_partner
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import NO_TIME_KNOWN
 from redolake.values.redo import LogFile, RedoFacts
@@ -94,9 +94,8 @@ def read_from_primary(source: Source, here: Any, container: str | None) -> Hando
 def check_other(source: Source, here: Any) -> None:
     """Raise SourceRefused where `primary` leads to another database, or to a second primary. It need not be reached."""
     try:
-        with source.primary() as primary:
-            primary.use_container(None)
-            check_partner(here, primary.query("instances"))
+        with open_partner(source, here):
+            pass
     except SourceUnavailable as error:
         log.warning("this is the primary now, and the one that `primary` names is not reached: %s", error.what)
 
@@ -108,10 +107,7 @@ def list_on_primary(
 
     An instance may be some SCNs behind another: a transaction that began on it after the list is not older than its SCN.
     """
-    with source.primary(retry) as primary:
-        primary.use_container(None)
-        before = primary.query("instances")
-        check_partner(here, before)
+    with open_partner(source, here, retry) as (primary, before):
         check_shows(primary, container)
         first = Scn(min(int(row.current_scn) for row in before))
         listed = list_open(primary, first)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from redolake.config.limits import Retry
 from redolake.errors import Finding, RedolakeError, SnapshotTooEarly, SourceRefused, Transient
 from redolake.source.facts import PRIMARY, ROLES, read_active_transactions, require_role
 from redolake.source.oracle import APPLIES, Source
@@ -13,6 +15,16 @@ from redolake.values.redo import RedoFacts
 from redolake.values.scn import Scn
 
 INTERVAL = re.compile(r"\+?(\d+) (\d+):(\d+):(\d+(?:\.\d+)?)")
+
+
+@contextmanager
+def open_partner(source: Source, here: Any, retry: Retry | None = None) -> Iterator[tuple[Source, Sequence[Any]]]:
+    """Open the database that `primary` names, in its root, and yield it with its instances. Raise as `check_partner` does."""
+    with source.primary(retry) as primary:
+        primary.use_container(None)
+        instances = primary.query("instances")
+        check_partner(here, instances)
+        yield primary, instances
 
 
 def check_partner(here: Any, instances: Sequence[Any]) -> None:
@@ -96,10 +108,7 @@ def standby_findings(source: Source, container: str | None, kept_since: Scn) -> 
             yield Finding(name, what, cure, "note")
         return
     try:
-        with source.primary() as primary:
-            primary.use_container(None)
-            instances = primary.query("instances")
-            check_partner(here, instances)
+        with open_partner(source, here) as (primary, instances):
             if not is_primary:
                 check_shows(primary, container)
                 read_active_transactions(primary)
