@@ -12,13 +12,14 @@ from py4j.java_gateway import JVMView
 from pyspark.sql import functions as F
 
 from redolake.apply.spark import probes
+from redolake.apply.spark.session import SNAPSHOT
 from redolake.job.batch import run_batch
 from redolake.records.batches.manifest import BatchResult
 from redolake.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed
 from tests.integration.spark.specs import batch_spec, contents, loaded, task
-from tests.integration.spark.work import work_done
+from tests.integration.spark.work import tasks_of, work_done
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +67,22 @@ def test_java_is_not_asked_for_its_classes_at_each_column(spark, monkeypatch: py
     rows.select("id", ~F.coalesce(F.col("id"), F.lit(1)).isin(1, 2))
 
     assert asked == []
+
+
+def test_the_state_of_a_log_of_few_files_is_not_divided_among_the_cores(spark, tmp_path: Path) -> None:
+    """On 64 cores 64 tasks would each find their code for a log of ten actions, at every commit."""
+    before, told = spark.conf.get(SNAPSHOT), "Delta: Compute snapshot for version: 1"
+    mine, seen = task(tmp_path, TableId("SHOP", "T"), 200), len(tasks_of(spark, told))
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "old"}])
+    redo = [land(tmp_path / "w", 10, 100, committed(0, 20, (1, INSERT[1].format("T")), object_id=200, table_name="T"))]
+
+    spark.conf.set(SNAPSHOT, "3")
+    try:
+        run_batch(spark, batch_spec(tmp_path, redo, [mine]))
+    finally:
+        spark.conf.set(SNAPSHOT, before)
+
+    assert set(tasks_of(spark, told)[: -seen or None]) == {1}
 
 
 def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp_path: Path, few_changes: str) -> None:

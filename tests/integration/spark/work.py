@@ -22,3 +22,13 @@ def work_done(spark: Any) -> Work:
     last = [stage for number in range(max(jobs - 10, 0), jobs) for stage in seen.job(number).stageIds().mkString(" ").split()]
     executor = seen.executorList(True).apply(0)
     return Work(jobs, max(map(int, last), default=0), int(executor.totalShuffleWrite()))
+
+
+def tasks_of(spark: Any, described: str) -> list[int]:
+    """Return how many tasks had each stage after a shuffle whose description begins so."""
+    context, no_quantiles = spark.sparkContext._jsc.sc(), spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
+    context.listenerBus().waitUntilEmpty()
+    seen = context.statusStore().stageList(None, False, False, no_quantiles, None)
+    stages = [seen.apply(number) for number in range(seen.size())]
+    mine = [stage for stage in stages if str(stage.description()).startswith(f"Some({described}")]
+    return [stage.numCompleteTasks() for stage in mine if stage.shuffleReadRecords()]

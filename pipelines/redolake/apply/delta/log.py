@@ -28,6 +28,8 @@ CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f
 CHECKED = "checked"  # in our metadata: the version of the table that was known to be right before the commit
 BYTES = "bytes"  # in our metadata: the size of the files after a commit without a checksum
 UPKEEP = "upkeep"  # in our metadata: rows moved to other files, or older versions went
+# Spark finds the code of a task for an eighth to a quarter of a second, in which it reads as many actions of a log.
+FEW_FILES = 10_000
 KEEPS = {"repair", UPKEEP}  # commits after which a table still has the contents of its position
 # Operations that bring rows to other files, or files to the log again.
 MOVES = frozenset({"OPTIMIZE", "REORG", "COMPUTE STATS", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL"})
@@ -147,6 +149,11 @@ class DeltaLog:
         it."""
         size = self._checksum().get("tableSizeBytes")
         return size if isinstance(size, int) else self.newest_metadata().get(BYTES)
+
+    def has_few_files(self) -> bool:
+        """Return whether Delta's checksum of this version counts few files."""
+        number = self._checksum().get("numFiles")
+        return isinstance(number, int) and number <= FEW_FILES
 
     def schema(self) -> Any:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""

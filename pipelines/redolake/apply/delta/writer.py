@@ -19,7 +19,7 @@ from redolake.apply.delta.log import CHECKED
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.owner import check_owner
 from redolake.apply.set_back import check_foreign
-from redolake.apply.spark.session import run_sql
+from redolake.apply.spark.session import SNAPSHOT, run_sql
 from redolake.apply.table_log import base_of
 from redolake.apply.target import Tag, Terms
 from redolake.errors import InvariantBroken, Transient
@@ -64,6 +64,8 @@ class Writer:
     def run(self, statement: str | Statement) -> None:
         """Run a statement of SQL that commits, or what else commits in a session."""
         with session_with_tag(self.table.spark, self.tag) as session:
+            if self.table.log is not None and self.table.log.has_few_files():
+                session.conf.set(SNAPSHOT, "1")
             if isinstance(statement, str):
                 run_sql(session, statement)
             else:
