@@ -339,6 +339,7 @@ def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_
 # --- Killed ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("merged_by_spark")
 def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
     """Also after the ALTER TABLEs before a MERGE, for a changed property and for deletion vectors: a repeat finds them done."""
     monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table

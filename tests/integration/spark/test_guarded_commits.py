@@ -30,7 +30,6 @@ from redolake.apply.target import Tag, Terms
 from redolake.apply.verify.comparison import CompareTask
 from redolake.apply.verify.repair import RepairTask, hash_keys, repair
 from redolake.errors import FolderTaken, LakeMissing, RedolakeError, Transient
-from redolake.host.spark_settings import FEW_CHANGES
 from redolake.job.as_of import make_copy
 from redolake.job.batch import run_batch
 from redolake.job.history_prune import shorten_history
@@ -42,6 +41,7 @@ from redolake.records.loads import SnapshotSpec, SnapshotTask
 from redolake.records.maintenance import MaintenanceSpec, MaintenanceTask
 from redolake.values.canonical import HashPlan
 from redolake.values.scn import Scn, ScnRange
+from tests.fixtures.spark import with_few_changes
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, update
 from tests.integration.spark.specs import (
@@ -91,12 +91,8 @@ def batch(given: Given, may_commit: Callable[[], None]) -> Any:
 
 def batch_in_this_process(given: Given, may_commit: Callable[[], None]) -> Any:
     """Merge the changes without Spark."""
-    before = given.spark.conf.get(FEW_CHANGES, None)
-    given.spark.conf.set(FEW_CHANGES, "direct")
-    try:
+    with with_few_changes(given.spark, "direct"):
         return batch(given, may_commit)
-    finally:
-        given.spark.conf.unset(FEW_CHANGES) if before is None else given.spark.conf.set(FEW_CHANGES, before)
 
 
 def batch_with_history(given: Given, may_commit: Callable[[], None]) -> Any:

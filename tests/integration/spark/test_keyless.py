@@ -194,6 +194,7 @@ def test_append_only_tables_are_compared_by_how_often_each_row_occurs(spark, tmp
     ]
 
 
+@pytest.mark.usefixtures("merged_by_spark")
 @pytest.mark.parametrize("is_seen", [True, False], ids=["before the commit", "at the same moment"])
 def test_a_commit_of_a_killed_batch_is_never_appended_twice_without_an_error(
     spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_seen: bool

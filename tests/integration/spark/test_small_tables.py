@@ -69,6 +69,7 @@ def test_java_is_not_asked_for_its_classes_at_each_column(spark, monkeypatch: py
     assert asked == []
 
 
+@pytest.mark.usefixtures("merged_by_spark")
 def test_the_state_of_a_log_of_few_files_is_not_divided_among_the_cores(spark, tmp_path: Path) -> None:
     """On 64 cores 64 tasks would each find their code for a log of ten actions, at every commit."""
     before, told = spark.conf.get(SNAPSHOT), "Delta: Compute snapshot for version: 1"

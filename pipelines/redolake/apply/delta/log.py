@@ -52,6 +52,7 @@ FORMS: dict[str, dict[str, tuple[type, ...]]] = {
         "epoch_since": (int, type(None)),
     },
 }
+OF_CHECKSUM = ("metadata", "protocol", "tableSizeBytes", "numFiles")
 NO_FILE = (errno.EISDIR, errno.ENOTDIR, errno.ELOOP)  # what has the name of a file of the log is none
 
 
@@ -216,13 +217,15 @@ class DeltaLog:
         return next((ours for ours in every if all(name in ours for name in names)), {})
 
     def _checksum(self) -> dict[str, Any]:
+        """Return what is read of Delta's checksum of this version, which may name each file with its statistics too."""
         if "checksum" not in self.known:
             try:
                 found = from_json(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc"))
             except (FileNotFoundError, ValueError):
                 found = None
             parts = {"metaData": found.get("metadata"), "protocol": found.get("protocol")} if isinstance(found, dict) else {}
-            self.known["checksum"] = found if all(map(_has_form, parts, parts.values())) and parts else {}
+            is_sound = all(map(_has_form, parts, parts.values())) and parts
+            self.known["checksum"] = {name: found.get(name) for name in OF_CHECKSUM} if is_sound else {}
         return self.known["checksum"]
 
     def _last(self, in_checksum: str, kind: str) -> dict[str, Any]:
