@@ -7,6 +7,7 @@ Through spark-submit: tests/e2e/test_two_hosts.py.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ from redolake.records.codec import decode, encode
 from tests.e2e.conftest import TOKEN_OF_TESTS
 from tests.fixtures.s3 import S3
 from tests.fixtures.shop import Shop
+from tests.fixtures.spark import with_few_changes
 from tests.integration.spark.landing import a_row, land
 from tests.integration.spark.specs import batch_spec, snapshot_spec, task
 from tests.integration.spark.table_with_ddl import AFTER_DDL, ddl_rows, rows_of, with_ddl
@@ -158,13 +160,19 @@ def test_the_servers_log_says_that_a_cast_failed_and_not_of_which_value(
 def test_an_encrypted_landing_on_s3_is_read_and_carried_over_by_sparks_workers(
     session: Any, shop: Shop, s3: S3, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The last change of a table without large objects is merged by this process, into the lake on S3."""
+    shop.run_sql(
+        "CREATE TABLE plain (id NUMBER(9) PRIMARY KEY, v VARCHAR2(9))",
+        "ALTER TABLE plain ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO plain VALUES (1, 'old')",
+    )
     monkeypatch.setenv("REDOLAKE_LANDING_KEY", "a key of the landing that nobody guesses")
     pipeline = shop.pipeline(
         landing=f"s3://{bucket}/landing",
         lake=f"s3://{bucket}/lake",
         ledger={"url": f"sqlite:///{tmp_path}/ledger.db"},
         landing_key={"variable": "REDOLAKE_LANDING_KEY"},
-        tables=["SHOP.CUSTOMERS"],
+        tables=["SHOP.CUSTOMERS", "SHOP.PLAIN"],
         spark={"parallel_tables": 1},
     )
     steps.take_snapshot(pipeline, source=shop.params, spark=session)
@@ -174,10 +182,14 @@ def test_an_encrypted_landing_on_s3_is_read_and_carried_over_by_sparks_workers(
         shop.switch_logs()
         steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=session)
         open_transaction.commit()
+    shop.run_sql("UPDATE plain SET v = 'new'")
     shop.switch_logs()
-    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=session)
+    with with_few_changes(session, "direct"):
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=session)
 
-    assert [table.error for table in steps.read_status(pipeline).tables] == [None]
+    assert [table.error for table in steps.read_status(pipeline).tables] == [None, None]
+    *_, newest = sorted(key for key in s3.keys(bucket) if re.search(r"plain/_delta_log/\d+\.json$", key))
+    assert b'"engineInfo": "Redolake"' in s3.client().get_object(Bucket=bucket, Key=newest)["Body"].read()
     assert steps.verify_tables(pipeline, source=shop.params, spark=session).equal
     landed = [key for key in s3.keys(bucket) if key.startswith("landing/") and key.endswith(".parquet")]
     assert landed != []
