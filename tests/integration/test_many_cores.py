@@ -6,16 +6,33 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.integration.spark.many_cores import CHANGES, CORES
+from tests.support.cluster import standalone_cluster
 
 SCRIPT = Path(__file__).parent / "spark" / "many_cores.py"
 TABLE = SCRIPT.parents[3] / "docs" / "performance.md"
 
 
-def test_each_stage_with_all_rows_uses_all_cores(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "tests.integration.spark.many_cores", str(tmp_path)],
+@pytest.fixture
+def master(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "local":
+        yield f"local[{CORES}]"
+        return
+    with standalone_cluster(tmp_path / "cluster", workers=2, cores=CORES // 2) as cluster:
+        yield cluster.master
+
+
+@pytest.mark.parametrize("master", ["local", "two workers"], indirect=True)
+def test_each_stage_with_all_rows_uses_all_cores(tmp_path: Path, master: str) -> None:
+    """Spark's own master starts a session before its executors are there."""
+    work = tmp_path / "work"
+    work.mkdir()
+    done = subprocess.run([sys.executable, "-m", "tests.integration.spark.many_cores", str(work), master],
                           cwd=SCRIPT.parents[3], capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
 

@@ -81,8 +81,8 @@ def words_of(process: psutil.Process) -> list[str]:
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Start a master and workers of one core each. They have Spark and Java, and nothing of this checkout."""
+def standalone_cluster(folder: Path, workers: int = 2, cores: int = 1) -> Iterator[Cluster]:
+    """Start a master and workers of so many cores each. They have Spark and Java, and nothing of this checkout."""
     ours = environment()
     env = {name: ours[name] for name in ("JAVA_HOME", "SPARK_HOME")} | {"PATH": "/usr/bin:/bin", "SPARK_LOCAL_IP": "127.0.0.1"}
     spark, port, page = f"{env['SPARK_HOME']}/bin/spark-class", free_port(), free_port()
@@ -98,7 +98,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         for number in range(1, workers + 1):
             own = folder / f"worker-{number}"
             own.mkdir()
-            size = ["--cores", "1", "--memory", "800m", "--work-dir", str(own), "--webui-port", "0"]
+            size = ["--cores", str(cores), "--memory", "800m", "--work-dir", str(own), "--webui-port", "0"]
             command = [spark, "org.apache.spark.deploy.worker.Worker", *listens, *size, cluster.master]
             cluster.starts[f"worker-{number}"] = partial(cluster.processes.start, f"worker-{number}", command, env, own)
             cluster.starts[f"worker-{number}"]()

@@ -135,6 +135,8 @@ DEAR: Mapping[str, str] = {
     ),
 }
 CASES: Mapping[str, str] = {
+    "tests/integration/test_many_cores.py::"
+    "test_each_stage_with_all_rows_uses_all_cores": "one function divides by the cores, of one machine or of two workers",
     "tests/integration/spark/test_damaged_log.py::"
     "test_a_damaged_log_is_a_typed_error_and_the_load_that_it_names_succeeds": "one reader of a log finds all damages",
     "tests/integration/test_large_objects.py::"

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from redolake.apply.context import MayCommit, Report, allow, silent
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.session import read_as_written
+from redolake.apply.spark.session import follow_cores, read_as_written
 from redolake.apply.spark.start import start_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
@@ -34,6 +34,7 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
     """Run the spec. `may_commit` is called before each commit and raises when another writer holds the lease."""
     try:
         read_as_written(spark)
+        follow_cores(spark)  # a cluster may have others than for the batch before
         check_lake(spec.lake)
         if isinstance(spec, BatchSpec):
             return run_batch(spark, spec, report, may_commit)

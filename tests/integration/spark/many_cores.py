@@ -1,4 +1,5 @@
-"""Load, change and compare a large table with a history on eight cores, and print how many tasks each stage had.
+"""Load, change and compare a large table with a history on the cores of MASTER, by default eight here, and print how many tasks
+each stage had.
 
 Run by `python -m tests.integration.spark.many_cores FOLDER [MASTER]`.
 A process of its own, for a process has one Spark. Sizes are a thousandth of those that Spark divides by, so that a batch of
@@ -21,9 +22,8 @@ import pyarrow.parquet as pq
 from redolake.apply.spark.session import open_session
 from redolake.apply.verify.comparison import CompareTask
 from redolake.host.spark_settings import WORKERS_PYTHON
-from redolake.job.batch import run_batch
 from redolake.job.comparison import compare_one, compare_with_history
-from redolake.job.snapshot import run_snapshot
+from redolake.job.job import run
 from redolake.records.loads import SnapshotSpec
 from redolake.records.proofs import ProvedHistory
 from tests.fixtures.spark import ONE_JAVA_ON_DISK, QUIET
@@ -65,14 +65,14 @@ def main(folder: Path, master: str) -> None:
 
     mine = task(folder, history=str(folder / "lake" / "_history"))
     before = {n: f"v{n}" for n in range(0, CHANGES * 2, 2)}
-    (load,) = phase("load", lambda: run_snapshot(spark, in_files(snapshot_spec(folder, mine, 5), before))).tables
+    (load,) = phase("load", lambda: run(spark, in_files(snapshot_spec(folder, mine, 5), before))).tables
     assert load.error is None, load.error
     changes = [
         (3, update(n, f"v{n}", f"new {n}"), f"R{n}") if n % 2 == 0 else (1, insert(n, f"new {n}"), f"R{n}")
         for n in range(CHANGES)
     ]
     window = land(folder / "w", 10, 100, committed(0, 10, *changes))
-    (applied,) = phase("batch with history", lambda: run_batch(spark, batch_spec(folder, [window], [mine]))).tables
+    (applied,) = phase("batch with history", lambda: run(spark, batch_spec(folder, [window], [mine]))).tables
     assert applied.error is None, applied.error
     there = mine.destination
     compared = CompareTask(

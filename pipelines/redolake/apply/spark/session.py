@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
@@ -40,7 +41,10 @@ SESSION = {
 }
 # As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
 SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
+MASTER = "spark.master"
 FEWEST_TASKS = 2
+FOLLOW_CORES = "spark.redolake.followCores"  # a session's own: which of the two nobody has chosen
+EXECUTORS_WITHIN_SECONDS, NO_MORE_AFTER_SECONDS = 30.0, 1.0
 # A tenth of the CPU time of a small table is the client's, whose Python has one core (benchmarks/apply_batch.py).
 MOST_SIDE_BY_SIDE = 8
 # By these executors come and go while a batch runs, and what one of them alone has kept goes with it.
@@ -162,25 +166,58 @@ def prepare(session: SparkSession) -> SparkSession:
     """Return the session with the settings that are no one's choice, tasks for its cores, and a place for what it keeps."""
     chosen = session.conf.getAll  # what was set, without Spark's defaults; a server is asked once
     fix(session, chosen)
-    follow_cores(session, chosen)
+    await_executors(session, chosen)
+    free = [name for name in (SHUFFLE, SNAPSHOT) if name not in chosen]
+    divide_by_cores(session, free)
+    if free and not is_local(chosen):
+        session.conf.set(FOLLOW_CORES, " ".join(free))
     choose_kept(session, chosen)
     return session
 
 
-def follow_cores(session: SparkSession, chosen: Collection[str]) -> None:
-    """Let shuffles and Delta's states have as many tasks as Spark has cores, but where pipelines.yml, spark-submit or the
-    server has set a number."""
-    if free := [name for name in (SHUFFLE, SNAPSHOT) if name not in chosen]:
+def divide_by_cores(session: SparkSession, free: Sequence[str]) -> None:
+    """Let shuffles and Delta's states have as many tasks as Spark has cores by now, but where pipelines.yml, spark-submit or
+    the server has set a number: `free` are the others."""
+    if free:
         tasks = str(max(FEWEST_TASKS, cores(session)))
         for name in free:
             session.conf.set(name, tasks)
 
 
+def follow_cores(session: SparkSession) -> None:
+    """Divide by the cores that a cluster has by now."""
+    divide_by_cores(session, (session.conf.get(FOLLOW_CORES, None) or "").split())
+
+
+def await_executors(session: SparkSession, chosen: Mapping[str, str]) -> None:
+    """Wait until a cluster's first executor is there, without which no job begins, and no other one has come for a while. A
+    master of Spark's own starts a session before any, in which all would have two tasks. Those of a Connect server are there;
+    where they come and go, nothing comes before there is a job."""
+    if is_connect(session) or is_local(chosen) or come_and_go(chosen):
+        return
+    context, deadline = session.sparkContext._jsc.sc(), time.monotonic() + EXECUTORS_WITHIN_SECONDS
+    seen, since = 0, time.monotonic()
+    while (now := time.monotonic()) < deadline and (seen == 0 or now < since + NO_MORE_AFTER_SECONDS):
+        found = int(context.getExecutorMemoryStatus().size()) - 1  # the driver is among them
+        if found != seen:
+            seen, since = found, now
+        time.sleep(0.05)
+
+
+def is_local(chosen: Mapping[str, str]) -> bool:
+    """Return whether Spark has the cores of one machine. A Connect session says its server's master."""
+    return chosen.get(MASTER, "local").startswith("local")
+
+
+def come_and_go(chosen: Mapping[str, str]) -> bool:
+    return any(chosen.get(name, "").lower() == "true" for name in COME_AND_GO)
+
+
 def choose_kept(session: SparkSession, chosen: Mapping[str, str]) -> None:
     """Let the session keep rows where pipelines.yml says, else on two executors where they come and go. `chosen` is what was
     set for it. Raise ConfigurationError for a checkpoint without a folder."""
-    where, is_cluster = chosen.get(KEPT), not chosen.get("spark.master", "local").startswith("local")
-    if where is None and is_cluster and any(chosen.get(name, "").lower() == "true" for name in COME_AND_GO):
+    where = chosen.get(KEPT)
+    if where is None and not is_local(chosen) and come_and_go(chosen):
         session.conf.set(KEPT, "replicated")
     if where == "checkpoint" and not chosen.get(CHECKPOINTS):
         what = f"`kept: checkpoint` needs a folder, and Spark has no {CHECKPOINTS}"
@@ -199,9 +236,11 @@ def cores(session: SparkSession) -> int:
 def side_by_side(session: SparkSession) -> int:
     """Return how many tables to merge side by side: as many as the driver has cores, and the client keeps busy. A local Spark
     has no other cores; of a cluster's driver `spark.driver.cores` says it."""
-    # a Connect session says its server's master
-    is_local = session.conf.get("spark.master", "local").startswith("local")
-    found = cores(session) if is_local else int(session.conf.get("spark.driver.cores", "0"))
+    found = (
+        cores(session)
+        if is_local({MASTER: session.conf.get(MASTER, "local")})
+        else int(session.conf.get("spark.driver.cores", "0"))
+    )
     return min(max(found, FEWEST_TASKS), MOST_SIDE_BY_SIDE)
 
 

@@ -14,7 +14,7 @@ from redolake.apply.spark.session import (
     JAVA_OPTIONS,
     LOGGING_ON_HOSTS,
     choose_kept,
-    follow_cores,
+    divide_by_cores,
     logging_option,
     plan_for_few_rows,
     side_by_side,
@@ -72,20 +72,20 @@ PLAN = "== Physical Plan ==\n*(1) Range (0, 1000000, step=1, splits=64)\n"
 
 
 @pytest.mark.parametrize(
-    ("plan", "chosen", "tasks"),
+    ("plan", "free", "tasks"),
     [
-        (PLAN, {}, {"shuffle": "64", "state": "64"}),
-        (PLAN.replace("64", "1"), {}, {"shuffle": "2", "state": "2"}),
-        (PLAN, {session.SHUFFLE: "400"}, {"state": "64"}),
-        (PLAN, {session.SHUFFLE: "200", session.SNAPSHOT: "50"}, {}),
-        ("another form of the plan", {}, {"shuffle": "2", "state": "2"}),
+        (PLAN, ("shuffle", "state"), {"shuffle": "64", "state": "64"}),
+        (PLAN.replace("64", "1"), ("shuffle", "state"), {"shuffle": "2", "state": "2"}),
+        (PLAN, ("state",), {"state": "64"}),
+        (PLAN, (), {}),
+        ("another form of the plan", ("shuffle", "state"), {"shuffle": "2", "state": "2"}),
     ],
 )
-def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, chosen: dict[str, str], tasks: dict[str, str]) -> None:
+def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, free: tuple[str, ...], tasks: dict[str, str]) -> None:
     spark, names = mock.Mock(), {"shuffle": session.SHUFFLE, "state": session.SNAPSHOT}
     spark.sql.return_value.collect.return_value = [(plan,)]
 
-    follow_cores(spark, chosen)
+    divide_by_cores(spark, [names[name] for name in free])
 
     assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
 
