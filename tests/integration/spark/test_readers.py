@@ -101,6 +101,7 @@ def captured(folder: Path, name: str, object_id: int, options: TargetOptions) ->
     return task(folder, table, object_id, versions=versions, ddl=steps, options=options)
 
 
+@pytest.mark.usefixtures("merged_by_spark")  # with deletion vectors
 def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,8 +72,8 @@ def test_java_is_not_asked_for_its_classes_at_each_column(spark, monkeypatch: py
 @pytest.mark.usefixtures("merged_by_spark")
 def test_the_state_of_a_log_of_few_files_is_not_divided_among_the_cores(spark, tmp_path: Path) -> None:
     """On 64 cores 64 tasks would each find their code for a log of ten actions, at every commit."""
-    before, told = spark.conf.get(SNAPSHOT), "Delta: Compute snapshot for version: 1"
-    mine, seen = task(tmp_path, TableId("SHOP", "T"), 200), len(tasks_of(spark, told))
+    before, described = spark.conf.get(SNAPSHOT), "Delta: Compute snapshot for version: 1"
+    mine, seen = task(tmp_path, TableId("SHOP", "T"), 200), len(tasks_of(spark, described))
     loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "old"}])
     redo = [land(tmp_path / "w", 10, 100, committed(0, 20, (1, INSERT[1].format("T")), object_id=200, table_name="T"))]
 
@@ -83,7 +83,7 @@ def test_the_state_of_a_log_of_few_files_is_not_divided_among_the_cores(spark, t
     finally:
         spark.conf.set(SNAPSHOT, before)
 
-    assert set(tasks_of(spark, told)[: -seen or None]) == {1}
+    assert set(tasks_of(spark, described)[: -seen or None]) == {1}
 
 
 def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp_path: Path, few_changes: str) -> None:

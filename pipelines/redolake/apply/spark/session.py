@@ -205,7 +205,7 @@ def await_executors(session: SparkSession, chosen: Mapping[str, str]) -> None:
 
 
 def is_local(chosen: Mapping[str, str]) -> bool:
-    """Return whether Spark has the cores of one machine. A Connect session says its server's master."""
+    """Return whether Spark has the cores of one machine: a Connect session says its server's master."""
     return chosen.get(MASTER, "local").startswith("local")
 
 
