@@ -35,10 +35,11 @@ from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import Tag, TargetColumn, Terms
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange, TableTask
+from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.lake_columns import lake_column, with_lake_names
 from redolake.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
 from redolake.values.own_columns import OWN_COLUMNS
-from redolake.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
+from redolake.values.table import ROWID_COLUMN, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ import pyarrow as pa
 from redolake.decode.datatypes.family import Family, refuse_rule
 from redolake.decode.datatypes.large_object import no_values
 from redolake.decode.forms import Form
-from redolake.values.table import EXTENDED, REPLACE, OracleType, TypeRule
-from redolake.values.valid_text import LARGE_TEXTS
+from redolake.values.datatypes import EXTENDED, LARGE_TEXTS
+from redolake.values.table import REPLACE, OracleType, TypeRule
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
