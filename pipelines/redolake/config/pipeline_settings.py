@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -23,8 +23,9 @@ from redolake.config.values import InvalidText, Properties, UnsupportedColumns
 from redolake.host.filesystem import CREATES_ONCE, protocol_of
 from redolake.host.paths import unfit_place
 from redolake.values.history import HistoryKind
+from redolake.values.own_columns import OWN_COLUMNS, MetadataName
 from redolake.values.table import LargeObjects, TableId
-from redolake.values.target_options import DEFAULT, Deletes, MetadataName, Names, Readers
+from redolake.values.target_options import DEFAULT, Deletes, Names, Readers
 
 
 class PipelineSettings(ShapeSettings):
@@ -95,9 +96,8 @@ class PipelineSettings(ShapeSettings):
     column_names: Names = Field(DEFAULT.column_names, description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
         DEFAULT.metadata_columns,
-        description="Redolake's columns, after all others: `_commit_scn`, `_commit_time` (the database's clock), "
-        "`_xid` and `_redo_thread` of the transaction that changed the row last, and `_op` (load, insert, "
-        "update, delete)",
+        description="Redolake's columns, after all others: "
+        + ", ".join(f"`{name}` ({OWN_COLUMNS[name].help})" for name in get_args(MetadataName)),
     )
     deletes: Deletes = Field(
         DEFAULT.deletes, description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"

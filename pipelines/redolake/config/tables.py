@@ -25,9 +25,10 @@ from redolake.config.values import (
 from redolake.host.paths import segment, unfit_target
 from redolake.values.history import HistoryKind
 from redolake.values.lake_rules import MERGING_RULES
+from redolake.values.own_columns import MetadataName
 from redolake.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from redolake.values.table_pattern import TablePattern, is_pattern
-from redolake.values.target_options import Deletes, MetadataName, Names, Readers
+from redolake.values.target_options import Deletes, Names, Readers
 
 
 class OnDdl(Settings):
