@@ -26,10 +26,11 @@ from redolake.apply.delta.features import (
     statistics_clause,
 )
 from redolake.apply.delta.rewrite import rewrite, widens
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer, commit
 from redolake.apply.schema import check_columns, field_of, has_rowid, refuse_conflict
-from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
+from redolake.apply.spark.quoting import quote, text_literal, typed_literal
 from redolake.apply.spark.types import parse_type
 from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import Tag, TargetColumn, Terms
