@@ -195,7 +195,9 @@ class Pipeline(PipelineSettings):
         feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
         properties = {**self.properties, **own.properties, **(dict([CHANGE_FEED]) if feed else {})}
         names = [option.name for option in fields(TargetOptions)]
-        chosen = {name: getattr(self if getattr(own, name) is None else own, name) for name in names}
+        chosen: dict[str, Any] = {
+            name: value for one in (self, own) for name in names if (value := getattr(one, name, None)) is not None
+        }
         return TargetOptions(**{**chosen, "properties": tuple(properties.items())})
 
     def shape(self, table: TableId) -> TableSettings:
