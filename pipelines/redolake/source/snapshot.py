@@ -15,12 +15,11 @@ from redolake.source.empty_objects import flags_of, with_empty_objects
 from redolake.source.oracle import Source
 from redolake.source.quoting import quote
 from redolake.source.text_check import check_texts
-from redolake.values.datatypes import AS_TEXT, NUMBER_TEXT
+from redolake.values.datatypes import AS_TEXT, DATES, NUMBER_TEXT
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
 from redolake.values.scn import Scn
 from redolake.values.table import ROWID_NAME, OracleType, TableId, TypeRule
 
-DATES = frozenset({"DATE", "TIMESTAMP"})
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_FRACTION = 6
 LARGE_OBJECT_ROWS = 50  # rows in memory at a time; each value may have up to 1 GB

@@ -41,7 +41,8 @@ class Datatype:
     as_redo     SQL of a text that is cast as the literals of redo are, where the driver's Arrow does not hold the type exactly
     as_value    SQL of a text that is the value in the lake
     stream      what OpenLogReplicator lacks of it; EXACT for nothing
-    charset     of a text; None for what is none
+    moment      a date with its time, without a zone or with one; None for what is none
+    charset     of a text
     is_large    a value may be large: Oracle stores it apart, or LogMiner cannot show it
     hides_rows  LogMiner shows each row of a table with such a column as UNSUPPORTED
     is_users    a kind of a user's type
@@ -52,6 +53,7 @@ class Datatype:
     as_redo: str | None = None
     as_value: str | None = None
     stream: str = NOT_GIVEN
+    moment: Literal["local", "zoned"] | None = None
     charset: Charset | None = None
     is_octets: bool = False
     is_large: bool = False
@@ -78,10 +80,10 @@ DATATYPES = {
         Datatype("NVARCHAR2", stream=EXACT, charset="national"),
         Datatype("NCHAR", stream=EXACT, charset="national"),
         Datatype("RAW", stream=EXACT, is_octets=True),
-        Datatype("DATE", ("DATE",), stream=EXACT),
-        Datatype("TIMESTAMP", stream=EXACT),
-        Datatype("TIMESTAMP WITH TIME ZONE", as_redo=ZONED_TEXT, stream=EXACT),
-        Datatype("TIMESTAMP WITH LOCAL TIME ZONE", as_redo=UTC_TEXT, stream=EXACT),
+        Datatype("DATE", ("DATE",), stream=EXACT, moment="local"),
+        Datatype("TIMESTAMP", stream=EXACT, moment="local"),
+        Datatype("TIMESTAMP WITH TIME ZONE", as_redo=ZONED_TEXT, stream=EXACT, moment="zoned"),
+        Datatype("TIMESTAMP WITH LOCAL TIME ZONE", as_redo=UTC_TEXT, stream=EXACT, moment="zoned"),
         Datatype("INTERVAL DAY TO SECOND", as_redo="TO_CHAR({0})", stream=EXACT),
         Datatype("INTERVAL YEAR TO MONTH", as_redo="TO_CHAR({0})", stream=EXACT),
         Datatype("ROWID", ("ROWID",), as_redo="ROWIDTOCHAR({0})"),
@@ -122,6 +124,8 @@ ASSEMBLED = LARGE_OBJECTS | DOCUMENTS
 UNSHOWN = frozenset(one.name for one in _TYPES if one.shown in ("document", "nothing"))
 WHOLE_ROWS_UNSUPPORTED = frozenset(one.name for one in _TYPES if one.hides_rows)
 USER_TYPES = frozenset(one.name for one in _TYPES if one.is_users)
+MOMENTS = frozenset(one.name for one in _TYPES if one.moment is not None)
+DATES = frozenset(one.name for one in _TYPES if one.moment == "local")
 IN_DATABASE_SET = frozenset(one.name for one in _TYPES if one.charset == "database")
 TEXTS = frozenset(one.name for one in _TYPES if one.charset is not None and not one.is_large)
 LARGE_TEXTS = frozenset(one.name for one in _TYPES if one.charset is not None and one.is_large)

@@ -25,7 +25,7 @@ from redolake.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
 from redolake.host.parquet_frames import read_parquet
 from redolake.values import frames
 from redolake.values.common_type import WHOLE_DIGITS, digits_of
-from redolake.values.datatypes import READ_AS_REDO
+from redolake.values.datatypes import DATES, READ_AS_REDO
 from redolake.values.lake_columns import comments_of, with_lake_names
 from redolake.values.mapping import Computed, source_value
 from redolake.values.null_rule import is_else_null, own_rule
@@ -194,7 +194,7 @@ def _else_null(
 
 
 def is_date(column: Column) -> bool:
-    return column.type.name in ("DATE", "TIMESTAMP")
+    return column.type.name in DATES
 
 
 def _is_read_as_redo(column: Column, rule: TypeRule, type_: str, *, is_text: bool) -> bool:
