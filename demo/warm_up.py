@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from redolake.apply.spark.quoting import table_at
+from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import open_session
 
 
 def warm_up(remote: str, folder: str) -> None:
     spark = open_session("connect", remote, {})
-    spark.sql(f"CREATE TABLE {table_at(folder)} (id BIGINT, value STRING) USING delta").collect()
+    spark.sql(f"CREATE TABLE delta.{quote(folder)} (id BIGINT, value STRING) USING delta").collect()
     source = "(SELECT id, CAST(id AS STRING) AS value FROM range(10)) AS s"
-    merge = f"MERGE INTO {table_at(folder)} AS t USING {source} ON t.id = s.id"
+    merge = f"MERGE INTO delta.{quote(folder)} AS t USING {source} ON t.id = s.id"
     spark.sql(f"{merge} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *").collect()
     spark.stop()
 

@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from redolake.config import Pipeline, Table
 from redolake.source.driver_options import driver_options
+from redolake.values.target_options import DEFAULT
 
 HEAD = """\
 # Configuration
@@ -131,7 +132,7 @@ def groups(names: list[str]) -> list[str]:
 
 
 def line(name: str, field: FieldInfo) -> str:
-    found = default(field)
+    found = default(field, getattr(DEFAULT, name, None))
     return f"* `{name}`{f' ({found})' if found else ''}: {field.description or ''}\n"
 
 
@@ -144,7 +145,8 @@ def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldIn
             yield f"{prefix}{name}", field
 
 
-def default(field: FieldInfo) -> str:
-    if field.default_factory is not None or field.default is None or field.default == ():
+def default(field: FieldInfo, of_option: object) -> str:
+    value = of_option if field.default is None else field.default
+    if field.default_factory is not None or value is None or value == ():
         return ""
-    return "**required**" if field.default is PydanticUndefined else f"`{field.default}`"
+    return "**required**" if value is PydanticUndefined else f"`{value}`"

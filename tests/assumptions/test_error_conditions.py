@@ -9,7 +9,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from redolake.apply.spark.holds import OF_EXPRESSIONS, REFUSALS
+from redolake.apply.spark.conditions import REFUSALS
+from redolake.apply.spark.holds import OF_EXPRESSIONS
 from redolake.apply.spark.troubles import TROUBLES
 from redolake.host.runtime import delta_jars
 from redolake.job.expressions import WHATEVER_TYPES
@@ -35,7 +36,7 @@ def unknown(names: list[str], conditions: set[str]) -> list[str]:
 
 @assumes(
     "its conditions name what somebody has set on a table", of="delta-spark",
-    used_in="pipelines/redolake/apply/spark/holds.py", says="What somebody has set on a Delta table",
+    used_in="pipelines/redolake/apply/spark/conditions.py", says="What somebody has set on a Delta table",
 )  # fmt: skip
 def test_refusals_are_conditions(conditions: set[str]) -> None:
     assert unknown([name for names, _, _ in REFUSALS for name in names], conditions) == []
@@ -59,7 +60,7 @@ def test_what_no_type_cures_is_a_condition(conditions: set[str]) -> None:
 
 @assumes(
     "a file that is gone or changed has a condition of its own", of="pyspark",
-    used_in="pipelines/redolake/apply/spark/lake_damage.py", says="Spark's and Delta's error classes",
+    used_in="pipelines/redolake/apply/spark/conditions.py", says="Spark's and Delta's error classes",
 )  # fmt: skip
 def test_signs_of_damage_are_conditions(conditions: set[str]) -> None:
     assert unknown(["FAILED_READ_FILE", "DELTA_FILE_NOT_FOUND"], conditions) == []

@@ -29,10 +29,11 @@ from redolake.ledger.entries import lease_name
 from redolake.reconcile.ledger import last_batch
 from redolake.records.readers import is_received
 from redolake.source import ConnectParams, read_current_scn, read_redo_facts
-from redolake.source.olr.settings import OF_PARTS, needed_configuration
+from redolake.source.olr.settings import needed_configuration
 from redolake.steps.capture.receive_streams import take_stream
 from redolake.steps.run import capture
 from redolake.steps.shared.reader_change import read_open
+from redolake.values.datatypes import OF_PARTS
 from redolake.values.redo import CHANGES
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer

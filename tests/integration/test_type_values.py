@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake import steps
-from redolake.apply.landed.source_rows import READ_AS_REDO
 from redolake.context import Run
 from redolake.decode.changes import decode_changes
 from redolake.decode.compiled.changes import decode_compiled
@@ -21,6 +20,7 @@ from redolake.source.facts import read_current_scn
 from redolake.source.oracle import open_source
 from redolake.source.snapshot import read_snapshot
 from redolake.steps.run import capture
+from redolake.values.datatypes import READ_AS_REDO
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import Operation
 from redolake.values.table import TableId

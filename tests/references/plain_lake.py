@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from redolake.apply.landed.source_rows import READ_AS_REDO
 from redolake.apply.table_log import VersionToRead
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.apply.verify.repair import RepairTask
@@ -46,6 +45,7 @@ from redolake.records.lakes import LakePlace
 from redolake.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from redolake.records.proofs import FoundRow
 from redolake.values import logminer, redo
+from redolake.values.datatypes import READ_AS_REDO
 from redolake.values.delivery import RereadRows, RereadValues
 from redolake.values.landed_schema import LANDED_SCHEMA
 from redolake.values.redo import CHANGES, TRANSACTION_ENDS, Operation

@@ -21,10 +21,11 @@ from pyspark.sql.types import StructField, StructType
 
 from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.spelling import one_zero
-from redolake.apply.spark.text import OCTETS, to_text
+from redolake.apply.spark.text import to_text
 from redolake.apply.spark.types import parse_type
 from redolake.host.secrets import read_key
 from redolake.host.user_code import call_for_rows, call_row_by_row
+from redolake.values.datatypes import OCTETS
 from redolake.values.mapping import PLAIN_NUMBER, Computed, TableMapping, computes_key, source_value
 from redolake.values.table import Column, TableId, TableVersion
 

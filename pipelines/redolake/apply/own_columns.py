@@ -7,20 +7,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from redolake.apply.spark.types import parse_type
 from redolake.values.own_columns import OWN_COLUMNS
 from redolake.values.target_options import DELETED, TargetOptions
 
-TYPES: dict[str, T.DataType] = {
-    "bigint": T.LongType(),
-    "timestamp_ntz": T.TimestampNTZType(),
-    "string": T.StringType(),
-    "int": T.IntegerType(),
-    "boolean": T.BooleanType(),
-}
-
 
 def own_fields(options: TargetOptions) -> list[T.StructField]:
-    return [T.StructField(name, TYPES[OWN_COLUMNS[name].type], True) for name in options.own_columns]
+    return [T.StructField(name, parse_type(OWN_COLUMNS[name].type), True) for name in options.own_columns]
 
 
 def of_change(options: TargetOptions) -> list[Expression]:

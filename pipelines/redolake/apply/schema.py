@@ -16,9 +16,10 @@ from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
 from redolake.apply.target import TargetColumn, target_columns
 from redolake.apply.translation import Translation
 from redolake.errors import SchemaConflict
+from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.delivery import delivery_of
 from redolake.values.lake_rules import Conflict, LakeColumn, conflicts
-from redolake.values.table import LARGE_TYPES, Column, Rules, TableId, TableVersion
+from redolake.values.table import Column, Rules, TableId, TableVersion
 from redolake.values.target_options import DEFAULT as DEFAULT_OPTIONS
 from redolake.values.target_options import TargetOptions
 

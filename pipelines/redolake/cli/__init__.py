@@ -102,6 +102,8 @@ for words, operation in OPERATIONS.items():
         GROUPS[first][0].command(name=second)(command_of(operation))
     else:
         COMMANDS[words] = command_of(operation)
+NAMED = " ".join(PANELS.values()).split()
+PANELS["Prove and mend"] = " ".join((PANELS["Prove and mend"], *(name for name in COMMANDS if name not in NAMED)))
 for panel, names in PANELS.items():
     for name in names.split():
         if name in GROUPS:

@@ -21,6 +21,7 @@ from redolake.config.values import InvalidText
 from redolake.host.paths import segment
 from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.history import FOLDER, HistoryKind
+from redolake.values.lake_rules import CHANGE_FEED
 from redolake.values.mapping import SecretName
 from redolake.values.quarantine import FOLDER as QUARANTINE
 from redolake.values.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
@@ -192,9 +193,11 @@ class Pipeline(PipelineSettings):
     def target_options(self, table: TableId) -> TargetOptions:
         own = self.table(table)
         feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
-        properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
+        properties = {**self.properties, **own.properties, **(dict([CHANGE_FEED]) if feed else {})}
         names = [option.name for option in fields(TargetOptions)]
-        chosen = {name: getattr(self if getattr(own, name) is None else own, name) for name in names}
+        chosen: dict[str, Any] = {
+            name: value for one in (self, own) for name in names if (value := getattr(one, name, None)) is not None
+        }
         return TargetOptions(**{**chosen, "properties": tuple(properties.items())})
 
     def shape(self, table: TableId) -> TableSettings:

@@ -18,16 +18,16 @@ from redolake.config.snapshot import SnapshotSettings
 from redolake.config.source import SourceSettings
 from redolake.config.spark import SparkSettings
 from redolake.config.tables import Match, OnDdl, Table, is_match
+from redolake.config.target_settings import TargetSettings
 from redolake.config.union_views import UnionView, checked_names
-from redolake.config.values import InvalidText, Properties, UnsupportedColumns
+from redolake.config.values import InvalidText, UnsupportedColumns
 from redolake.host.filesystem import CREATES_ONCE, protocol_of
 from redolake.host.paths import unfit_place
 from redolake.values.history import HistoryKind
 from redolake.values.table import LargeObjects, TableId
-from redolake.values.target_options import DEFAULT, Deletes, MetadataName, Names, Readers
 
 
-class PipelineSettings(ShapeSettings):
+class PipelineSettings(ShapeSettings, TargetSettings):
     name: str = ""
     source: SourceSettings
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://) for landed redo")
@@ -75,12 +75,6 @@ class PipelineSettings(ShapeSettings):
         "UROWID, object types, VARRAY): `refuse` their tables, `exclude` them, or `reread` each changed "
         "row whole from the table",
     )
-    readers: Readers = Field(
-        DEFAULT.readers,
-        description="`spark`: each Delta feature once a table needs it (deletion vectors for MERGE into a large "
-        "table, column mapping for RENAME and DROP of a column, type widening); `any`: none, so that "
-        "delta-rs, Polars and others open the table, and such a change writes it again",
-    )
     large_objects: LargeObjects = Field(
         "refuse",
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` values after each change, assemble "
@@ -92,23 +86,12 @@ class PipelineSettings(ShapeSettings):
         "them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD), or store "
         "VARCHAR2 and CHAR as `binary`. Not for columns of the key, or with a rule of their own",
     )
-    column_names: Names = Field(DEFAULT.column_names, description="column names in the lake: as in Oracle, or in lower case")
-    metadata_columns: tuple[MetadataName, ...] = Field(
-        DEFAULT.metadata_columns,
-        description="Redolake's columns, after all others: `_commit_scn`, `_commit_time` (the database's clock), "
-        "`_xid` and `_redo_thread` of the transaction that changed the row last, and `_op` (load, insert, "
-        "update, delete)",
-    )
-    deletes: Deletes = Field(
-        DEFAULT.deletes, description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
-    )
     history: HistoryKind = Field(
         "none",
         description="`changes`: a second Delta table, below `_history` of the lake, with every change of each row, "
         "before and after; `scd2`: versions of rows too, as views of `redolake views`",
     )
     change_data_feed: bool = Field(False, description="Delta's change data feed")
-    properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
     mask_key: KeySource | None = Field(
         None, description="where the key of `hash` masks is: `connection` (an Airflow connection's password) or `variable`"
     )

@@ -13,12 +13,12 @@ from redolake.config.mapping import ColumnSetting, KeySource, MaskSetting, Table
 from redolake.config.on_error import OnError, refuse_unsound
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.config.snapshot import SnapshotSettings
+from redolake.config.target_settings import TargetSettings
 from redolake.config.values import (
     ColumnNames,
     InvalidText,
     Key,
     Patterns,
-    Properties,
     Settings,
     UnsupportedColumns,
 )
@@ -27,7 +27,6 @@ from redolake.values.history import HistoryKind
 from redolake.values.lake_rules import MERGING_RULES
 from redolake.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from redolake.values.table_pattern import TablePattern, is_pattern
-from redolake.values.target_options import Deletes, MetadataName, Names, Readers
 
 
 class OnDdl(Settings):
@@ -70,7 +69,7 @@ class OnDdl(Settings):
     )
 
 
-class TableSettings(TableShape):
+class TableSettings(TableShape, TargetSettings):
     """The settings of one captured table, or of all tables that a pattern matches."""
 
     key: Key = Field(
@@ -79,13 +78,8 @@ class TableSettings(TableShape):
         "`[CODE, DAY]` (rows with a NULL there by all their columns); `rowid` (in Delta `_rowid`); "
         "`append` for a table that only gets INSERTs",
     )
-    readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
-    column_names: Names | None = Field(None, description="as `column_names` of the pipeline, for this table")
-    metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
-    deletes: Deletes | None = Field(None, description="the same")
-    history: HistoryKind | None = Field(None, description="the same")
+    history: HistoryKind | None = Field(None, description="as `history` of the pipeline, for this table")
     change_data_feed: bool | None = Field(None, description="the same")
-    properties: Properties = Field(default_factory=dict, description="the same; these count before the pipeline's")
     cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
     partition_by: ColumnNames = Field(
         (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"

@@ -11,10 +11,11 @@ from redolake.decode.datatypes import Cast, Family, Unfit, character, family_of,
 from redolake.decode.forms import Clause, Form, Verb
 from redolake.decode.redo_sql import Bools, Ints
 from redolake.decode.resolve import ResolvedRedo
+from redolake.values.datatypes import IN_DATABASE_SET
 from redolake.values.empty import with_empty
 from redolake.values.redo import Encoding
 from redolake.values.table import REPLACE, Column, TypeRule
-from redolake.values.valid_text import BY_SERVER, IN_DATABASE_SET, UNICODE, rows_replaced_by_server
+from redolake.values.valid_text import BY_SERVER, UNICODE, rows_replaced_by_server
 
 
 @dataclass(frozen=True, slots=True)

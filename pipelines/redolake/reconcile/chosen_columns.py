@@ -9,12 +9,13 @@ from redolake.config.mapping import of_column
 from redolake.decode.datatypes import why_refused
 from redolake.errors import SchemaConflict
 from redolake.schema.ddl_statement import Refused
+from redolake.values.datatypes import IN_DATABASE_SET, LARGE_OBJECTS, LARGE_TEXTS, TEXTS, UNSHOWN
 from redolake.values.delivery import delivery_of
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.lake_rules import key_rule_cure, loses_values
 from redolake.values.redo import Encoding
-from redolake.values.table import LARGE_OBJECTS, REPLACE, TEXT_RULES, UNSHOWN, OracleType, TableId, TableVersion, TypeRule
-from redolake.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, TEXTS, UNICODE
+from redolake.values.table import REPLACE, TEXT_RULES, OracleType, TableId, TableVersion, TypeRule
+from redolake.values.valid_text import UNICODE
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:

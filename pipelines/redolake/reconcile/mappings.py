@@ -31,8 +31,8 @@ from redolake.values.mapping import (
     needs_all_columns,
     source_value,
 )
+from redolake.values.own_columns import MetadataName
 from redolake.values.table import Column, TableVersion, upper_name
-from redolake.values.target_options import MetadataName
 
 CORRECT = "correct pipelines.yml"
 PLAIN_KEY = "declare `key: primary`, columns that are NOT NULL, or `key: rowid`"

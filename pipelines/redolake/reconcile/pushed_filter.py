@@ -33,6 +33,7 @@ from redolake.reconcile.mappings import resolve_mapping
 from redolake.schema import baseline
 from redolake.source.quoting import quote
 from redolake.source.snapshot import Part
+from redolake.values.datatypes import TEXTS
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.mapping import RowFilter, source_value
 from redolake.values.table import Column, Rules, TableId, TableVersion
@@ -46,7 +47,6 @@ COMPARISONS: Mapping[type[exp.Expression], str] = {
     exp.GTE: ">=",
 }
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-TEXTS = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
 # Characters that every character set of a database has, and that are no escapes in Spark's texts.
 SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.,:;/()+*=<>-](?:[A-Za-z0-9_.,:;/()+*=<> -]*[A-Za-z0-9_.,:;/()+*=<>-])?")
 PLAIN_NUMBER = re.compile(r"\d{1,38}(?:\.\d{1,38})?")

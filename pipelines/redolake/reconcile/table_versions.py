@@ -48,13 +48,13 @@ from redolake.schema import (
     versions_before,
 )
 from redolake.schema.ddl_statement import ReadingAfter
+from redolake.values.datatypes import TEXTS
 from redolake.values.delivery import deliveries_of, is_named_in_redo
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.null_rule import with_nulls
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.scn import Scn
 from redolake.values.table import BINARY, Part, Rules, TableId, TableVersion, TypeRule
-from redolake.values.valid_text import TEXTS
 
 
 def record_baselines(context: Run, dictionary: Mapping[TableId, DictionaryTable]) -> None:

@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Literal, NamedTuple
 
 from redolake.schema.ddl_statement import DdlStatement
+from redolake.values.datatypes import DATES
 from redolake.values.table import OracleType
 
 CHARACTERS = frozenset({"VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB"})
@@ -73,7 +74,7 @@ def _fit(literal: Constant, type_: OracleType) -> str | None:
         return _characters(literal, type_)
     if type_.name in NUMBERS:
         return _number(literal, type_)
-    if type_.name in ("DATE", "TIMESTAMP"):
+    if type_.name in DATES:
         return _moment(literal, type_)
     if type_.name == "BOOLEAN":
         return _boolean(literal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redolake.schema.ddl_statement import DdlStatement
+from redolake.values.datatypes import NAMED_IN_DDL
 from redolake.values.table import OracleType, string_type
 
 # ANSI names that Oracle takes and stores as its own; INTEGER is NUMBER(*, 0).
@@ -26,7 +27,6 @@ FIXED = {
     "NCHAR": "NCHAR",
 }
 FLOATS = {"DOUBLE PRECISION": 126, "REAL": 63}
-PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOLEAN", "BOOL", "JSON", "ROWID")
 
 
 def read_type(statement: DdlStatement) -> OracleType:
@@ -124,5 +124,5 @@ def _plain(statement: DdlStatement) -> OracleType | None:
     if statement.take("UROWID"):
         _in_parentheses(statement)
         return OracleType("UROWID")
-    word = statement.take_any(*PLAIN)
-    return None if word is None else OracleType("BOOLEAN" if word == "BOOL" else word)
+    word = statement.take_any(*NAMED_IN_DDL)
+    return None if word is None else OracleType(NAMED_IN_DDL[word])

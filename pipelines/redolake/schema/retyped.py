@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from redolake.config.expressions import parse_expression
 from redolake.schema.type_change import PADDED, SIZED
+from redolake.values.datatypes import DATES
 from redolake.values.mapping import TableMapping, source_value
 from redolake.values.table import OracleType
 
@@ -20,7 +21,6 @@ COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ
 # Of equal values they make equal values. Products and quotients have digits that depend on the types.
 SAME_VALUE = (exp.Add, exp.Sub, exp.Neg, exp.Paren, exp.Coalesce, exp.Case, exp.If)
 NUMERIC = ("tinyint", "smallint", "int", "bigint", "decimal", "double")
-MOMENTS = frozenset({"DATE", "TIMESTAMP"})
 INT_DIGITS, LONG_DIGITS, MICROSECONDS = 9, 18, 6
 
 
@@ -44,7 +44,7 @@ def has_other_form(old: OracleType, new: OracleType) -> bool:
 def form(type_: OracleType) -> object:
     if type_.name in PADDED | SIZED:
         return "binary" if type_.name == "RAW" else "string"
-    if type_.name in MOMENTS and (type_.scale or 0) <= MICROSECONDS:
+    if type_.name in DATES and (type_.scale or 0) <= MICROSECONDS:
         return "timestamp"
     if type_.name == "NUMBER" and type_.precision is not None and not type_.scale and type_.precision <= LONG_DIGITS:
         return "int" if type_.precision <= INT_DIGITS else "bigint"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from redolake.values.table import LARGE_TYPES, OracleType
+from redolake.values.datatypes import LARGE_TYPES
+from redolake.values.table import OracleType
 
 PADDED = frozenset({"CHAR", "NCHAR"})
 SIZED = frozenset({"VARCHAR2", "NVARCHAR2", "RAW"})

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from redolake.source.oracle import Source
 from redolake.source.quoting import quote
-from redolake.source.snapshot import DATE_TEXT, NUMBER_TEXT, UTC_TEXT, WHOLE, ZONED_TEXT, Part, show_all_rows
+from redolake.source.snapshot import DATE_TEXT, WHOLE, Part, show_all_rows
 from redolake.values.canonical import PARTS, PIECE, PIECES, Form, groups_of
+from redolake.values.datatypes import NUMBER_TEXT, UTC_TEXT, ZONED_TEXT
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
 

@@ -7,24 +7,22 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from redolake.errors import Finding
+from redolake.values.datatypes import WHOLE_ROWS_UNSUPPORTED, is_unshown
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
 from redolake.values.lake_rules import MICROSECONDS, key_rule_cure, loses_values
 from redolake.values.table import (
     ALL_COLUMNS,
-    EXTENDED,
     LONGEST_MINED_NAME_BYTES,
     PRIMARY,
     ColumnChoice,
     KeyPolicy,
     OracleType,
     TableId,
-    is_unshown,
     names_not_mined,
 )
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
-WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR", *EXTENDED.values()})  # the first three measured on 23ai
 MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
 
 

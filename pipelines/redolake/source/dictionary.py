@@ -15,6 +15,7 @@ from redolake.errors import SourceBusy, Terminal
 from redolake.host.statements import statement
 from redolake.source.facts import read_current_scn
 from redolake.source.oracle import Source
+from redolake.values.datatypes import TEXTS
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
 from redolake.values.ora_codes import NO_SUCH_COLUMN
 from redolake.values.scn import Scn
@@ -29,7 +30,6 @@ PARTS = (
     "table_comments", "column_comments", "table_parents",
 )  # fmt: skip
 ORACLES_OWN = ("SYS", "PUBLIC", "MDSYS")  # owners of types that no application alters
-IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
 
@@ -316,7 +316,7 @@ def oracle_type(
     TIMESTAMP(p) and the intervals carry their digits in DATA_TYPE itself; NUMBER(*, s) has a scale but no precision.
     """
     name = SIZED.sub("", data_type)
-    if name in IN_CHARACTERS:
+    if name in TEXTS:
         return string_type(name, _number(char_length), _number(data_length))
     if name in IN_BYTES:
         return string_type(name, _number(data_length), _number(data_length))

@@ -15,34 +15,11 @@ from redolake.source.empty_objects import flags_of, with_empty_objects
 from redolake.source.oracle import Source
 from redolake.source.quoting import quote
 from redolake.source.text_check import check_texts
+from redolake.values.datatypes import AS_TEXT, DATES, NUMBER_TEXT
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
 from redolake.values.scn import Scn
 from redolake.values.table import ROWID_NAME, OracleType, TableId, TypeRule
 
-DATES = frozenset({"DATE", "TIMESTAMP"})
-NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
-ZONED_TEXT = "TO_CHAR({0}, 'SYYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM', 'NLS_CALENDAR=GREGORIAN')"
-# A local time zone is shown in that of the session, whatever it is.
-UTC_TEXT = "TO_CHAR({0} AT TIME ZONE '+00:00', 'SYYYY-MM-DD HH24:MI:SS.FF9', 'NLS_CALENDAR=GREGORIAN')"
-# The key says that the column is a value: JSON_OBJECT(column) alone is read in two ways. Attributes that are NULL stay.
-JSON_TEXT = (
-    "CASE WHEN {0} IS NOT NULL THEN JSON_QUERY(JSON_OBJECT('v' VALUE {0} NULL ON NULL RETURNING CLOB), '$.v' RETURNING CLOB "
-    "ERROR ON ERROR) END"
-)
-AS_TEXT = {
-    "FLOAT": NUMBER_TEXT,
-    "TIMESTAMP WITH TIME ZONE": ZONED_TEXT,
-    "TIMESTAMP WITH LOCAL TIME ZONE": UTC_TEXT,
-    "INTERVAL DAY TO SECOND": "TO_CHAR({0})",
-    "INTERVAL YEAR TO MONTH": "TO_CHAR({0})",
-    "ROWID": "ROWIDTOCHAR({0})",
-    "UROWID": "CAST({0} AS VARCHAR2(4000))",
-    "XMLTYPE": "XMLSERIALIZE(CONTENT {0} AS CLOB)",
-    "JSON": "JSON_SERIALIZE({0} RETURNING CLOB)",
-    "VECTOR": "VECTOR_SERIALIZE({0} RETURNING CLOB)",
-    "OBJECT": JSON_TEXT,
-    "VARRAY": JSON_TEXT,
-}
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_FRACTION = 6
 LARGE_OBJECT_ROWS = 50  # rows in memory at a time; each value may have up to 1 GB

@@ -38,7 +38,6 @@ WHOLE_HASH = 32  # digits: each key is a bucket of its own
 _TEXTS = frozenset({"VARCHAR2", "CHAR", "EXTENDED VARCHAR2"})
 _NATIONAL = frozenset({"NVARCHAR2", "NCHAR", "EXTENDED NVARCHAR2"})
 _OCTETS = frozenset({"RAW", "EXTENDED RAW"})
-_INSTANTS = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE"})
 # Forms of types that have one, by the type in Spark.
 _BY_TYPE: dict[tuple[str, str], Form] = {
     ("BINARY_FLOAT", "float"): "float",

@@ -20,8 +20,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from redolake.values.datatypes import ASSEMBLED, DOCUMENTS, LARGE_OBJECTS, is_unshown
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import ASSEMBLED, DOCUMENTS, LARGE_OBJECTS, ROWID_COLUMN, ColumnChoice, TableVersion, is_unshown
+from redolake.values.table import ROWID_COLUMN, ColumnChoice, TableVersion
 
 
 class _Kind:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from redolake.values.datatypes import DOCUMENTS, EXTENDED, LARGE_OBJECTS, is_unshown
 from redolake.values.scn import Scn
 from redolake.values.table import (
-    DOCUMENTS,
-    EXTENDED,
     IGNORED_NAMES,
-    LARGE_OBJECTS,
     ColumnChoice,
     IgnoredColumn,
     IgnoredKind,
@@ -21,7 +19,6 @@ from redolake.values.table import (
     Part,
     TableId,
     UniqueIndex,
-    is_unshown,
 )
 
 

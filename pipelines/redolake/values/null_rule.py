@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from redolake.values.datatypes import MOMENTS
 from redolake.values.table import OracleType, Rules, TableVersion, TypeRule
 
 ELSE_NULL = " else null"
-INSTANTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE"})
 
 
 def else_null(rule: TypeRule) -> TypeRule:
@@ -64,6 +64,6 @@ def may_not_fit(type_: OracleType, rule: TypeRule) -> bool:
         return type_.precision is None and type_.scale is None
     if type_.name in ("NUMBER", "FLOAT"):
         return rule not in (None, "string")
-    if type_.name in INSTANTS:
+    if type_.name in MOMENTS:
         return rule != "string"
     return type_.name == "INTERVAL DAY TO SECOND" and rule == "microseconds"

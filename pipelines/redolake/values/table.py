@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import ClassVar, Literal, Protocol, TypeVar
 
 from redolake.errors import in_shell, one_line
+from redolake.values.datatypes import EXTENDED, LARGE_OBJECTS, LARGE_TYPES, PLAIN_BYTES
 from redolake.values.mapping import OF_LAKE, TableMapping
 from redolake.values.scn import Scn
 
@@ -29,16 +30,6 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "archive": re.compile("ORA_ARCHIVE_STATE"),
     "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
 }
-# Our names of strings beyond the classic limits (MAX_STRING_SIZE = EXTENDED), which Oracle stores as large objects.
-PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}
-EXTENDED = {name: f"EXTENDED {name}" for name in PLAIN_BYTES}
-LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW", *EXTENDED.values()})
-LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # LogMiner shows their changes in rows of their own
-DOCUMENTS = frozenset({"XMLTYPE"})  # LogMiner shows their values in rows of their own, always whole
-ASSEMBLED = LARGE_OBJECTS | DOCUMENTS
-# LogMiner shows a change of a table with such a column without values, or without those of the column.
-USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
-UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", "UROWID", *EXTENDED.values(), *USER_TYPES})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
@@ -58,11 +49,6 @@ def of_columns(version: TableVersion, ids: Collection[int]) -> TableVersion:
 def lake_type(spark_type: str) -> OracleType:
     """Return our type of a column that the lake has and Oracle has not, or not so."""
     return OracleType(f"{OF_LAKE}{spark_type}")
-
-
-def is_unshown(name: str) -> bool:
-    """Return whether it is the name of a type in UNSHOWN, or of a user's type that this user may not see."""
-    return name in UNSHOWN or "." in name
 
 
 def upper_name(text: str) -> str:

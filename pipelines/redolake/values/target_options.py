@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from redolake.values.own_columns import MetadataName
+
 Readers = Literal["any", "spark"]
 Names = Literal["as_is", "lower"]
 Deletes = Literal["remove", "mark"]
-MetadataName = Literal["_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"]
 
 DELETED = "_deleted"
 

@@ -1,7 +1,7 @@
 """What can become of a row: one table, which results, metrics, the page and texts read.
 
-A new term is a line here, its field (of ChangeCounts, or of the row account in `records/batches/manifest.py`), and the place
-that counts it.
+A new term is a line here, its field (of ChangeCounts, or of the row account in `records/batches/manifest.py`; and of
+ReportedCounts, where it `is_reported`), and the place that counts it.
 """
 
 from __future__ import annotations
@@ -118,3 +118,11 @@ class ChangeCounts(RowCounts):
 
     masked: int = 0
     nulled: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedCounts(ChangeCounts):
+    """A count for each of REPORTED."""
+
+    filtered: int = 0
+    quarantined: int = 0

@@ -16,9 +16,6 @@ import pyarrow.compute as pc
 NOT_VALID = "has bytes that are no characters"  # in every reason for which such a text is refused
 BY_SERVER = f"{NOT_VALID}: the server replaced them by U+FFFD, which the database's character set does not have"
 UNICODE = frozenset({"AL32UTF8", "UTF8", "UTFE", "AL24UTFFSS", "AL16UTF16"})
-IN_DATABASE_SET = frozenset({"VARCHAR2", "CHAR", "CLOB", "LONG", "EXTENDED VARCHAR2"})
-TEXTS = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
-LARGE_TEXTS = frozenset({"CLOB", "NCLOB", "LONG", "EXTENDED VARCHAR2", "EXTENDED NVARCHAR2", "XMLTYPE", "JSON"})
 _FIRST = 0x10FE00  # plus the byte
 _OWN_MARK = re.compile("[\U0010fe80-\U0010feff]")
 _IN_OCTETS = re.compile(rb"\xf4\x8f([\xba\xbb])([\x80-\xbf])")

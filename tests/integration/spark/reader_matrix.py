@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from redolake.apply.delta.features import enable_clause
-from redolake.apply.spark.quoting import table_at
+from redolake.apply.delta.sql import table_at
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import TableTask
 from redolake.values.table import TableId

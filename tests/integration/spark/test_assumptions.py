@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import functions as F
 
-from redolake.apply.spark.quoting import table_at
+from redolake.apply.delta.sql import table_at
 from redolake.values.lake_rules import MAPPED_CHARACTERS, OF_MERGE
 from tests.support.assumes import assumes
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import get_args
 
 from redolake.apply.delta.evolve import removal
-from redolake.apply.own_columns import TYPES
-from redolake.values.own_columns import OWN_COLUMNS
-from redolake.values.target_options import DELETED, MetadataName, TargetOptions
+from redolake.apply.own_columns import own_fields
+from redolake.values.own_columns import OWN_COLUMNS, MetadataName
+from redolake.values.target_options import DELETED, TargetOptions
 
 
 def test_each_column_that_can_be_chosen_has_a_row() -> None:
     assert [*OWN_COLUMNS] == [*get_args(MetadataName), DELETED]
-    assert {column.type for column in OWN_COLUMNS.values()} == set(TYPES)
+    options = TargetOptions(metadata_columns=get_args(MetadataName), deletes="mark")
+    assert [(one.name, one.dataType.simpleString()) for one in own_fields(options)] == [
+        (name, column.type) for name, column in OWN_COLUMNS.items()
+    ]
 
 
 def test_a_truncate_marks_rows_with_the_values_of_the_rows() -> None:

@@ -10,9 +10,9 @@ from redolake.cockpit.overview import account_parts
 from redolake.cockpit.timeline import COLOURS
 from redolake.cockpit.values import BatchLine
 from redolake.records.batches.manifest import RowAccount, TableResult
-from redolake.steps.apply.batch import AppliedTable, applied_table
+from redolake.steps.apply.batch import applied_table
 from redolake.values.table import TableId
-from redolake.values.terms import CAME_IN, OF_ACCOUNT, REPORTED, TERMS, ChangeCounts, RowCounts, account_text
+from redolake.values.terms import CAME_IN, OF_ACCOUNT, REPORTED, TERMS, ChangeCounts, ReportedCounts, RowCounts, account_text
 from tests.unit.cli.test_tables_of_figures import AT, ONE
 
 NUMBERS = {term.name: 10 + number for number, term in enumerate(TERMS)}
@@ -22,7 +22,7 @@ ACCOUNT = {term.name: NUMBERS[term.name] for term in OF_ACCOUNT}
 def test_results_have_a_field_for_each_term() -> None:
     assert {field.name for field in fields(RowAccount)} == {*CAME_IN, *ACCOUNT}
     assert {field.name for field in fields(ChangeCounts)} == {term.name for term in TERMS if term.counts != "read"}
-    assert {term.name for term in REPORTED} <= {field.name for field in fields(AppliedTable)}
+    assert {term.name for term in REPORTED} == {field.name for field in fields(ReportedCounts)}
 
 
 def test_an_account_adds_up_to_all_its_terms_and_each_has_a_text_and_a_colour() -> None:

@@ -28,6 +28,7 @@ from redolake.apply.translation import Translation
 from redolake.errors import RedoNotUnderstood
 from redolake.records.batches.spec import LandedWindow, RereadFile, TableTask
 from redolake.values import frames
+from redolake.values.datatypes import OCTETS
 from redolake.values.delivery import RereadValues
 from redolake.values.logminer import NO_ROWID, Mined
 from redolake.values.redo import CHANGE_ORDER, Operation
@@ -155,7 +156,7 @@ def with_values(
     values = [frames.after(c.id) for c in large]
     bare = net.drop(*values)
     if again is None:
-        empty = {frames.after(c.id): F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in large}
+        empty = {frames.after(c.id): F.lit(None).cast("binary" if c.type.name in OCTETS else "string") for c in large}
         joined = bare.withColumns({**empty, "is_read": F.lit(False)})
     else:
         by_rowid = objects.filter(F.col("row_id") != NO_ROWID).drop(*keys)

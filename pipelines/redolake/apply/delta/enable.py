@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql.types import StructType
 
 from redolake.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import commit
-from redolake.apply.spark.quoting import table_at
 from redolake.apply.target import Tag, Terms
 
 

@@ -26,19 +26,21 @@ from redolake.apply.delta.features import (
     statistics_clause,
 )
 from redolake.apply.delta.rewrite import rewrite, widens
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer, commit
 from redolake.apply.schema import check_columns, field_of, has_rowid, refuse_conflict
-from redolake.apply.spark.quoting import quote, table_at, text_literal, typed_literal
+from redolake.apply.spark.quoting import quote, text_literal, typed_literal
 from redolake.apply.spark.types import parse_type
 from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import Tag, TargetColumn, Terms
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange, TableTask
+from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.lake_columns import lake_column, with_lake_names
 from redolake.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
 from redolake.values.own_columns import OWN_COLUMNS
-from redolake.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
+from redolake.values.table import ROWID_COLUMN, TableVersion
 from redolake.values.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)

@@ -19,13 +19,14 @@ from redolake.apply.delta.enable import enable_features
 from redolake.apply.delta.features import Feature
 from redolake.apply.delta.rewrite import widens
 from redolake.apply.delta.settings import settle
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.target import DeltaTarget
 from redolake.apply.delta.writer import commit
 from redolake.apply.epochs import BEGAN, damage_in, newest_epoch, of_table
 from redolake.apply.owner import Owner, check_owner
 from redolake.apply.schema import OURS
-from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.types import parse_type
 from redolake.apply.table_log import COLUMN_ID
 from redolake.apply.target import Tag, Terms

@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from redolake.apply.delta.enable import enable_features
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer
 from redolake.apply.key_range import condition
 from redolake.apply.own_columns import of_change
-from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.quoting import quote
 from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
 from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn

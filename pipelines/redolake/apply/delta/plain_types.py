@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import commit
-from redolake.apply.spark.quoting import quote, table_at
+from redolake.apply.spark.quoting import quote
 from redolake.apply.target import Tag, Terms
 
 COLLATED = "string collate UTF8_BINARY"

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from redolake.apply.context import MayCommit, allow
 from redolake.apply.delta.features import statistics
 from redolake.apply.delta.log import DeltaLog
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import commit
-from redolake.apply.spark.quoting import quote, table_at, text_literal
+from redolake.apply.spark.quoting import quote, text_literal
 from redolake.apply.spark.session import run_sql
 from redolake.apply.target import Tag, Terms
 from redolake.errors import SchemaConflict, TargetRefused

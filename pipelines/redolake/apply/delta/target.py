@@ -19,10 +19,11 @@ from redolake.apply.delta.enable import enable_for
 from redolake.apply.delta.features import beyond, check_readers, statistics_clause
 from redolake.apply.delta.log import UPKEEP, our_metadata, readable_log
 from redolake.apply.delta.plain_types import write_plain_types
+from redolake.apply.delta.sql import table_at
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer, commit
 from redolake.apply.owner import Owner, check_owner
-from redolake.apply.spark.quoting import table_at, text_literal
+from redolake.apply.spark.quoting import text_literal
 from redolake.apply.spark.session import run_sql
 from redolake.apply.table_log import VersionToRead
 from redolake.apply.target import ATTEMPT, NetColumns, Tag, Terms

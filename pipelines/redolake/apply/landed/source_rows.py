@@ -25,6 +25,7 @@ from redolake.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
 from redolake.host.parquet_frames import read_parquet
 from redolake.values import frames
 from redolake.values.common_type import WHOLE_DIGITS, digits_of
+from redolake.values.datatypes import DATES, READ_AS_REDO
 from redolake.values.lake_columns import comments_of, with_lake_names
 from redolake.values.mapping import Computed, source_value
 from redolake.values.null_rule import is_else_null, own_rule
@@ -33,12 +34,6 @@ from redolake.values.target_options import DEFAULT, TargetOptions
 
 AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
 MICROSECONDS = 6
-READ_AS_REDO = frozenset(
-    {
-        "FLOAT", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE", "INTERVAL DAY TO SECOND",
-        "INTERVAL YEAR TO MONTH", "ROWID", "UROWID",
-    }
-)  # fmt: skip
 ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,8}[1-9])0+$"
 
 
@@ -199,7 +194,7 @@ def _else_null(
 
 
 def is_date(column: Column) -> bool:
-    return column.type.name in ("DATE", "TIMESTAMP")
+    return column.type.name in DATES
 
 
 def _is_read_as_redo(column: Column, rule: TypeRule, type_: str, *, is_text: bool) -> bool:

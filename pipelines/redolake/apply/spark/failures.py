@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from redolake.apply.spark.conditions import CONCURRENT, NO_FILE, OF_TARGET
 from redolake.apply.spark.thrown import Thrown, chain_of, failure_text, worker_words
 from redolake.apply.spark.troubles import check_trouble
 from redolake.errors import (
@@ -23,15 +24,6 @@ from redolake.errors import (
 from redolake.host.arrow_check import CURE, FAULT
 from redolake.values.table import TableId
 
-NO_FILE = (
-    "FILE_NOT_EXIST",
-    "FileNotFoundException",
-    "DELTA_FILE_NOT_FOUND",
-    "DELTA_LOG_FILE_NOT_FOUND",
-    "DELTA_TRUNCATED_TRANSACTION_LOG",
-    "DELTA_VERSION_NOT_FOUND",
-    "DELTA_VERSIONS_NOT_CONTIGUOUS",
-)
 NO_PACKAGE = ("ModuleNotFoundError", "ImportError", "PySparkImportError")
 OTHER_PACKAGE = ("Can't get attribute", "module 'redolake")  # what the worker's version of the package does not have
 NO_PYTHON = "Cannot run program"
@@ -75,7 +67,7 @@ def check_session(spark: SparkSession, surprise: Exception, *, is_last: bool = T
 def is_unexplained(thrown: Sequence[Thrown]) -> bool:
     """Return whether the innermost exception has a condition, and none of values, statements, files or Delta."""
     condition = thrown[-1].condition if thrown else None
-    return condition is not None and not condition.startswith("DELTA_") and not thrown[-1].state.startswith(OF_TABLES)
+    return condition is not None and not condition.startswith(OF_TARGET) and not thrown[-1].state.startswith(OF_TABLES)
 
 
 def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
@@ -112,7 +104,7 @@ def check_cluster(surprise: Exception, thrown: Sequence[Thrown]) -> None:
 
 def is_conflict(surprise: Exception, thrown: Sequence[Thrown]) -> bool:
     conditions = (one.condition or "" for one in thrown)
-    return "Concurrent" in type(surprise).__name__ or any(one.startswith("DELTA_CONCURRENT") for one in conditions)
+    return "Concurrent" in type(surprise).__name__ or any(one.startswith(CONCURRENT) for one in conditions)
 
 
 def check_answers(spark: SparkSession, surprise: Exception) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from redolake.apply.spark.conditions import REFUSALS
 from redolake.apply.spark.failures import check_session, check_version
 from redolake.apply.spark.lake_damage import table_damage
 from redolake.apply.spark.thrown import chain_of, failure_text
@@ -23,48 +24,6 @@ from redolake.errors import (
 from redolake.host.user_code import MARK
 from redolake.values.mapping import TableMapping
 from redolake.values.table import TableId
-
-# What somebody has set on a Delta table, or `properties` of pipelines.yml on it, by the conditions of Delta.
-REFUSALS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (
-        ("DELTA_CANNOT_MODIFY_APPEND_ONLY",),
-        "somebody has set delta.appendOnly on the Delta table",
-        "run ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ('delta.appendOnly') in Spark",
-    ),
-    (
-        ("DELTA_VIOLATE_CONSTRAINT", "DELTA_CONSTRAINT_", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"),
-        "somebody has set a constraint on the Delta table, which Oracle's rows do not fulfil",
-        "run ALTER TABLE delta.`{path}` DROP CONSTRAINT with its name in Spark",
-    ),
-    (
-        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"),
-        "somebody has set NOT NULL on a column of the Delta table",
-        "run ALTER TABLE delta.`{path}` ALTER COLUMN .. DROP NOT NULL in Spark",
-    ),
-    (
-        ("DELTA_GENERATED_COLUMNS", "DELTA_IDENTITY_COLUMNS", "DELTA_VIOLATE_TABLE_PROPERTY", "DELTA_ICEBERG_COMPAT"),
-        "a setting of the Delta table forbids the change",
-        "take it away from the table in Spark",
-    ),
-    (
-        ("DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION", "DELTA_UNSUPPORTED_FEATURE"),
-        "the Delta table has a feature that this Delta does not write",
-        "run ALTER TABLE delta.`{path}` DROP FEATURE in the Spark that has set it",
-    ),
-    (
-        (
-            "DELTA_UNKNOWN_CONFIGURATION",
-            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-            "DELTA_INVALID_INTERVAL",
-            "DELTA_INVALID_CALENDAR_INTERVAL",
-            "DELTA_INVALID_ISOLATION_LEVEL",
-            "DELTA_INVALID_AUTO_COMPACT_TYPE",
-        ),
-        "Delta does not take a property of pipelines.yml",
-        "correct `properties` of {table} in pipelines.yml",
-    ),
-)
-
 
 # Conditions of Spark's that say what a value does to an expression, in front of the value.
 OF_EXPRESSIONS = (

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import re
 
+from redolake.apply.spark.conditions import OF_LOG, SIGNS
 from redolake.errors import LakeDamaged, LandingDamaged
 from redolake.values.table import TableId
 
-# Spark's and Delta's error classes and Java's exceptions for a file that is gone, cut short or changed.
-SIGNS = re.compile(
-    r"FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFoundException|DELTA_FILE_NOT_FOUND|is not a Parquet file|"
-    r"ParquetDecodingException|could not verify page|CORRUPT_FILES|MalformedInputException"
-)
-# Delta's conditions for a log that it cannot make a table of. Their texts need not name a file.
-OF_LOG = re.compile(
-    r"DELTA_(?:NO_COMMITS_FOUND|STATE_RECOVER_ERROR|TRUNCATED_TRANSACTION_LOG|VERSIONS_NOT_CONTIGUOUS|LOG_FILE_NOT_FOUND\b|"
-    r"MISSING_PART_FILES|METADATA_ABSENT\b|TXN_LOG_FAILED_INTEGRITY|UNRECOGNIZED_FILE_ACTION|UNRECOGNIZED_LOGFILE)"
-)
 FILE = re.compile(r"[^\s'\"]+\.(?:parquet|json|bin)\b")
 
 

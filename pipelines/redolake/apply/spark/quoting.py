@@ -14,11 +14,6 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def table_at(path: str) -> str:
-    """Return the SQL name of the Delta table at a path."""
-    return f"delta.{quote(path)}"
-
-
 def text_literal(text: str) -> str:
     """Return a string literal."""
     return f"'{text.translate(ESCAPES)}'"

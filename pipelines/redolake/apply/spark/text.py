@@ -5,9 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
+from redolake.values.datatypes import OCTETS
 from redolake.values.table import Column
-
-OCTETS = frozenset({"RAW", "LONG RAW", "EXTENDED RAW", "BLOB"})
 
 
 def to_text(value: Expression, column: Column) -> Expression:

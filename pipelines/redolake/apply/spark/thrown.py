@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pyspark
 
+from redolake.apply.spark.conditions import NO_LOG_PATH, OF_JAVA
+
 # Classes whose message is the file system's or the operating system's, and no value of a row.
 OF_FILES = frozenset(
     {
@@ -33,7 +35,7 @@ WORKER_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 # Their messages name files and stages. The exceptions below them say why.
 WRAPPERS = (
     "TASK_WRITE_FAILED", "FAILED_READ_FILE", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF", "STAGE_MATERIALIZATION",
-    "PYTHON_EXCEPTION", "DELTA_CANNOT_CREATE_LOG_PATH", "UNABLE_TO_ACQUIRE_MEMORY",
+    "PYTHON_EXCEPTION", "UNABLE_TO_ACQUIRE_MEMORY", NO_LOG_PATH,
 )  # fmt: skip
 
 # `Caused by: java.io.IOException: No space left on device`, the first line of a trace, and a task's error in a stage's message.
@@ -140,7 +142,7 @@ def _causes(surprise: BaseException) -> Iterator[BaseException]:
 
 def _trace_of(error: BaseException) -> str:
     """Return Java's trace of an error of Spark's; empty for an error of this process."""
-    if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
+    if not type(error).__module__.startswith(OF_JAVA):
         return ""
     if trace := getattr(error, "_stackTrace", None):
         return str(trace)

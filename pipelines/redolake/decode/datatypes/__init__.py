@@ -22,9 +22,10 @@ from redolake.decode.datatypes import (
 )
 from redolake.decode.datatypes.family import Cast, Family, Unfit
 from redolake.errors import RedolakeError, SchemaConflict
+from redolake.values.datatypes import DOCUMENTS
 from redolake.values.mapping import OF_LAKE
 from redolake.values.null_rule import own_rule
-from redolake.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TableId, TypeRule
+from redolake.values.table import ALL_COLUMNS, ColumnChoice, OracleType, TableId, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "Unfit", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 

@@ -14,8 +14,8 @@ from redolake.decode.datatypes import character, raw
 from redolake.decode.datatypes.family import Cast, Family
 from redolake.decode.forms import Form
 from redolake.errors import ConfigurationError, Finding
-from redolake.values.table import DOCUMENTS, LARGE_OBJECTS, REPLACE, OracleType, TypeRule
-from redolake.values.valid_text import LARGE_TEXTS
+from redolake.values.datatypes import DOCUMENTS, LARGE_OBJECTS, LARGE_TEXTS
+from redolake.values.table import REPLACE, OracleType, TypeRule
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:

@@ -19,8 +19,9 @@ from redolake.schema.ddl.large_object_storage import take_storage
 from redolake.schema.ddl.segment import check_readable, with_guard
 from redolake.schema.ddl_statement import DdlStatement
 from redolake.schema.declared_type import read_type
+from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.scn import Scn
-from redolake.values.table import LARGE_TYPES, Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
+from redolake.values.table import Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
 
 STORAGE = ("LOB", "VARRAY", "NESTED TABLE", "COLUMN", "XMLTYPE COLUMN", "XMLTYPE", "OPAQUE TYPE")  # before the column's name
 UNKNOWN_TYPE = OracleType("")

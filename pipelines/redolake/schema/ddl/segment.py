@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from redolake.schema.ddl_statement import DdlStatement
+from redolake.values.datatypes import LARGE_OBJECTS
 from redolake.values.delivery import (
     Appended,
     Assembled,
@@ -16,7 +17,7 @@ from redolake.values.delivery import (
     RereadValues,
     delivery_of,
 )
-from redolake.values.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
+from redolake.values.table import Column, IgnoredColumn, TableVersion
 
 
 def check_readable(statement: DdlStatement, version: TableVersion, what: str) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from redolake.errors import ConfigurationError, Finding
+from redolake.values.datatypes import DATATYPES, NOT_GIVEN, is_unshown
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import ASSEMBLED, EXTENDED, OracleType, TableId, is_unshown
+from redolake.values.table import OracleType, TableId
 from redolake.values.table_pattern import TablePattern
 
 VERSION = "1.9.0"
@@ -61,19 +62,6 @@ WHY: Mapping[str, str] = {
     "user-type": "DDL does not say who ran it",
     "xid": "transaction ids come in another form than LogMiner's",
 }
-OF_PARTS = (
-    "OpenLogReplicator puts together only those parts of a large object that the transaction wrote, and sends nothing of a "
-    "change that leaves the row as it is"
-)
-NOT_GIVEN = "OpenLogReplicator does not give the type"
-# Types that it does not give exactly (its Builder::processValue and parseLob, 1.9.0). JSON is one of large objects too, which
-# it writes with an experimental flag.
-BLURRED: Mapping[str, str] = {
-    **dict.fromkeys(("BINARY_FLOAT", "BINARY_DOUBLE"), "OpenLogReplicator writes six digits of it"),
-    **dict.fromkeys((*ASSEMBLED, "JSON", *EXTENDED.values()), OF_PARTS),
-    "ROWID": NOT_GIVEN,
-}
-GIVEN = frozenset({"BOOLEAN", "UROWID"})  # it gives these, although LogMiner does not
 NEEDED = tuple(name for name in FORMAT if name not in ("unknown", "user-type", "redo-thread"))  # others: a warning
 
 
@@ -199,9 +187,10 @@ def table_findings(table: DictionaryTable) -> Iterator[Finding]:
 
 def why_blurred(type_: OracleType) -> str | None:
     """Return why OpenLogReplicator does not give values of the type exactly; None where it does."""
-    if type_.name in BLURRED:
-        return BLURRED[type_.name]
-    return NOT_GIVEN if is_unshown(type_.name) and type_.name not in GIVEN else None
+    known = DATATYPES.get(type_.name)
+    if known is None:
+        return NOT_GIVEN if is_unshown(type_.name) else None  # a type that is not supported is refused elsewhere
+    return known.stream or None
 
 
 def _flags(flags: int) -> Iterator[Finding]:

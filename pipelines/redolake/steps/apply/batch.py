@@ -37,7 +37,7 @@ from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId
-from redolake.values.terms import REPORTED, ChangeCounts
+from redolake.values.terms import REPORTED, ReportedCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,11 @@ class PreparedBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedTable(ChangeCounts):
-    """What a batch reports of a table: a count for each of REPORTED."""
+class AppliedTable(ReportedCounts):
+    """What a batch reports of a table."""
 
     state: str
     complete_to_scn: int | None
-    filtered: int = 0
-    quarantined: int = 0
 
 
 @dataclass(frozen=True, slots=True)

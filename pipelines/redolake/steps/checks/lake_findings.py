@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from redolake.decode.datatypes import spark_ddl_type, why_refused
 from redolake.errors import Finding
 from redolake.source import ConfiguredTable
+from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.delivery import reread_kind
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.lake_rules import LakeColumn, conflicts, key_rule_cure, loses_values
-from redolake.values.table import LARGE_TYPES, TableVersion, TypeRule
+from redolake.values.table import TableVersion, TypeRule
 from redolake.values.target_options import TargetOptions
 
 NO_PLACES: Mapping[str, str] = {}

@@ -21,10 +21,10 @@ from redolake.reconcile.table_versions import known_versions
 from redolake.steps.proof.listed_keys import Quarantine, quarantine_of
 from redolake.steps.proof.repair import BY_HAND, KEYS_AT_ONCE, ReadAgain, read_again
 from redolake.steps.shared.named_tables import named_table, named_tables
+from redolake.values.datatypes import OCTETS
 from redolake.values.quarantine import KeyState, Wrong
 from redolake.values.table import TableId
 
-OCTETS = frozenset({"RAW", "EXTENDED RAW"})
 MOST_REFUSED = 20  # keys of one retry that are tried one by one in vain
 OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row, which leave the others as they are
 

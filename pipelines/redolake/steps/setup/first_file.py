@@ -15,6 +15,7 @@ from redolake.config import Pipeline
 from redolake.config.tables import OnDdl
 from redolake.steps.setup.proposal import ProposedTable
 from redolake.values.table import LargeObjects, TableId, upper_name, yaml_table, yaml_text
+from redolake.values.target_options import DEFAULT
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -74,7 +75,7 @@ def setting(model: type[BaseModel], name: str, value: object, indent: str) -> It
     """Yield a setting with its value or default, and with the other values and its description as a comment."""
     field = model.model_fields[name]
     about = field.description or ""
-    value = field.default if value is None else value
+    value = next(one for one in (value, field.default, getattr(DEFAULT, name, None)) if one is not None)
     others = [one for one in values_of(field.annotation) if one != value]
     comment = about[:1].upper() + about[1:] + (f". Other values: {', '.join(others)}" if others else "")
     yield from (f"{indent}# {text}" for text in textwrap.wrap(comment, WIDTH - len(indent) - 2))

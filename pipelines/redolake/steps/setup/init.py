@@ -32,8 +32,9 @@ from redolake.steps.checks.doctor_report import FindingGroup, group_findings
 from redolake.steps.setup.first_file import FirstFile, first_file
 from redolake.steps.setup.proposal import ProposedTable, propose_table
 from redolake.steps.shared.folders import free_path
+from redolake.values.datatypes import LARGE_OBJECTS
 from redolake.values.dictionary_table import DictionaryTable
-from redolake.values.table import LARGE_OBJECTS, LargeObjects, TableId
+from redolake.values.table import LargeObjects, TableId
 from redolake.values.table_pattern import TablePattern, is_pattern
 
 

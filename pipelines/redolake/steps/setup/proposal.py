@@ -13,20 +13,11 @@ from redolake.schema import baseline
 from redolake.source import ConfiguredTable, capture_findings
 from redolake.steps.checks.lake_findings import lake_findings
 from redolake.steps.checks.personal_columns import personal
+from redolake.values.datatypes import DOCUMENTS
 from redolake.values.dictionary_table import DictionaryColumn, DictionaryTable
 from redolake.values.lake_rules import OF_MERGE, fold
 from redolake.values.mapping import Mask, TableMapping
-from redolake.values.table import (
-    DOCUMENTS,
-    PRIMARY,
-    ROWID_NAME,
-    ColumnChoice,
-    KeyPolicy,
-    LargeObjects,
-    TableId,
-    TableVersion,
-    TypeRule,
-)
+from redolake.values.table import PRIMARY, ROWID_NAME, ColumnChoice, KeyPolicy, LargeObjects, TableId, TableVersion, TypeRule
 from redolake.values.target_options import DEFAULT
 
 ROWID = KeyPolicy("rowid")

@@ -18,6 +18,7 @@ from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import Member, Union, make_union
 from redolake.steps.shown.views import (
     AS_TEXT,
+    CATALOGS,
     IN_PYTHON,
     NAMES,
     WITH_DELTA,
@@ -32,9 +33,11 @@ from redolake.steps.shown.views import (
     in_text,
     in_text_of_spark,
     name_of_view,
+    registration,
     renamed_views,
     schema_in,
     schemas_of,
+    table_in,
     types_of,
     union_of,
 )
@@ -133,23 +136,15 @@ def fields_with_ids(log: TableLog | None) -> list[Mapping[str, Any]]:
 
 
 def history_statements(histories: Sequence[HistoryOf], engine: Engine, unions: Sequence[Union] = ()) -> list[str]:
-    quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
+    quote, catalog = (in_backticks if engine == "spark" else in_quotes), CATALOGS.get(engine, "")
     schemas = schemas_of(engine, [one.table for one in histories], unions)
     lines = [*WITH_DELTA] if engine == "duckdb" else [*AS_TEXT] if engine == "spark" else []
     lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
     for one in histories:
         owner, name = schema_in(engine, one.table), name_of_view(engine, one.table.name)
-        source = {
-            "spark": f"delta.{in_backticks(one.path)}",
-            "duckdb": f"delta_scan({in_text(one.path)})",
-            "trino": f"delta.{in_quotes(owner)}.{in_quotes(f'{name}$history')}",
-        }[engine]
-        if engine == "trino":
-            lines.append(
-                f"CALL delta.system.register_table(schema_name => {in_text(owner)}, "
-                f"table_name => {in_text(f'{name}$history')}, table_location => {in_text(one.path)});"
-            )
-        body = versions_sql(source, one.columns, one.key, quote)
+        named = one.path, owner, f"{name}$history"
+        lines += [registration(*named)] if engine == "trino" else []
+        body = versions_sql(table_in(engine, *named), one.columns, one.key, quote)
         lines.append(f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(f'{name}{VERSIONS}')} AS\n{body};")
 
     def versions_of(table: TableId) -> str:

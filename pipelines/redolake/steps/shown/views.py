@@ -38,6 +38,11 @@ class ViewOf:
     version: int | None = None
     marks_deleted: bool = False
 
+    @property
+    def named(self) -> tuple[str, str, str]:
+        """Its folder, and the names under which Trino knows it."""
+        return self.path, self.table.owner.lower(), f"{self.table.name.lower()}$delta"
+
 
 @dataclass(frozen=True, slots=True)
 class Views:
@@ -238,22 +243,38 @@ NAMES: Mapping[Engine, str] = {
 AS_TEXT = [f"SET {key}={value};" for key, value in AS_WRITTEN.items()]
 
 
+# INSTALL downloads the extension once; where it is there, it does nothing.
+WITH_DELTA = ["INSTALL delta;", "LOAD delta;"]
+CATALOGS: Mapping[Engine, str] = {"trino": "delta."}  # in front of each name
+
+
+def table_in(engine: Engine, path: str, owner: str, name: str, version: int | None = None) -> str:
+    """Return a table of the lake as the engine's SQL names it: by its path, or for Trino as `registration` has named it."""
+    if engine == "spark":
+        return f"delta.{in_backticks(path)}" + ("" if version is None else f" VERSION AS OF {version}")
+    if engine == "duckdb":
+        return f"delta_scan({in_text(path)}" + (")" if version is None else f", version = {version})")
+    return f"delta.{in_quotes(owner)}.{in_quotes(name)}" + ("" if version is None else f" FOR VERSION AS OF {version}")
+
+
+def registration(path: str, owner: str, name: str) -> str:
+    """Return the statement by which Trino knows a table in the catalog `delta`."""
+    return (
+        f"CALL delta.system.register_table(schema_name => {in_text(owner)}, table_name => {in_text(name)}, "
+        f"table_location => {in_text(path)});"
+    )
+
+
 def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     def place(view: ViewOf) -> str:
-        version = "" if view.version is None else f" VERSION AS OF {view.version}"
-        return f"delta.{in_backticks(view.path)}{version}"
+        return table_in("spark", *view.named, view.version)
 
     return [*AS_TEXT, *statements("spark", views, unions, in_backticks, place, in_text_of_spark)]
 
 
-# INSTALL downloads the extension once; where it is there, it does nothing.
-WITH_DELTA = ["INSTALL delta;", "LOAD delta;"]
-
-
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     def place(view: ViewOf) -> str:
-        version = "" if view.version is None else f", version = {view.version}"
-        return f"delta_scan({in_text(view.path)}{version})"
+        return table_in("duckdb", *view.named, view.version)
 
     return [*WITH_DELTA, *statements("duckdb", views, unions, in_quotes, place, in_text)]
 
@@ -262,16 +283,10 @@ def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
     """Return the statements for the catalog `delta`, in which each table is registered under the name `<table>$delta`."""
 
     def place(view: ViewOf) -> str:
-        version = "" if view.version is None else f" FOR VERSION AS OF {view.version}"
-        owner, name = in_quotes(view.table.owner.lower()), in_quotes(f"{view.table.name.lower()}$delta")
-        return f"delta.{owner}.{name}{version}"
+        return table_in("trino", *view.named, view.version)
 
-    registered = [
-        f"CALL delta.system.register_table(schema_name => {in_text(view.table.owner.lower())}, "
-        f"table_name => {in_text(view.table.name.lower() + '$delta')}, table_location => {in_text(view.path)});"
-        for view in views
-    ]
-    made = statements("trino", views, unions, in_quotes, place, in_text, "delta.")
+    registered = [registration(*view.named) for view in views]
+    made = statements("trino", views, unions, in_quotes, place, in_text, CATALOGS["trino"])
     schemas = len(schemas_of("trino", [view.table for view in views], unions))
     return [*made[:schemas], *registered, *made[schemas:]]
 

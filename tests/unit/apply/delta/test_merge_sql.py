@@ -9,8 +9,8 @@ import sqlglot
 from sqlglot import exp
 
 from redolake.apply.delta.merge import NO_ROW, merge_sql
+from redolake.apply.delta.sql import table_at
 from redolake.apply.key_range import KeyRange
-from redolake.apply.spark.quoting import table_at
 from redolake.apply.target import NetColumns, TargetColumn
 from redolake.values.target_options import TargetOptions
 
