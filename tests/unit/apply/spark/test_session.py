@@ -15,6 +15,7 @@ from redolake.apply.spark.session import (
     LOGGING_ON_HOSTS,
     choose_kept,
     divide_by_cores,
+    follow_cores,
     logging_option,
     plan_for_few_rows,
     side_by_side,
@@ -88,6 +89,18 @@ def test_tasks_follow_the_cores_unless_somebody_has_chosen(plan: str, free: tupl
     divide_by_cores(spark, [names[name] for name in free])
 
     assert {call.args for call in spark.conf.set.call_args_list} == {(names[name], n) for name, n in tasks.items()}
+
+
+@pytest.mark.parametrize(("noted", "divided"), [(session.SHUFFLE, [session.SHUFFLE]), ("", []), (None, [])])
+def test_each_job_divides_by_the_cores_that_a_cluster_has_by_then(noted: str | None, divided: list[str]) -> None:
+    """What nobody has chosen is noted when the session of a cluster is opened."""
+    spark = mock.Mock()
+    spark.conf.get.return_value = noted
+    spark.sql.return_value.collect.return_value = [(PLAN,)]
+
+    follow_cores(spark)
+
+    assert [call.args for call in spark.conf.set.call_args_list] == [(name, "64") for name in divided]
 
 
 @pytest.mark.parametrize(
