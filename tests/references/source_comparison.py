@@ -21,8 +21,8 @@ from redolake import steps
 from redolake.apply.delta.log import read_log
 from redolake.apply.verify.comparison import CompareTask, Comparison
 from redolake.steps.proof.verify import Verification
+from redolake.values.own_columns import DELETED
 from redolake.values.table import ROWID_COLUMN, ROWID_NAME
-from redolake.values.target_options import DELETED
 from tests.references.delta_table import read_delta
 
 Row = tuple[Any, ...]

@@ -27,8 +27,8 @@ from redolake.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from redolake.values import frames
 from redolake.values.joined_columns import names_of, version_to_read
 from redolake.values.lake_columns import with_lake_names
+from redolake.values.own_columns import DELETED
 from redolake.values.table import of_columns
-from redolake.values.target_options import DELETED
 
 IS_READ = "is_read"
 

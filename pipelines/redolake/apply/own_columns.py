@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from redolake.apply.spark.types import parse_type
-from redolake.values.own_columns import OWN_COLUMNS
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.own_columns import DELETED, OWN_COLUMNS
+from redolake.values.target_options import TargetOptions
 
 
 def own_fields(options: TargetOptions) -> list[T.StructField]:

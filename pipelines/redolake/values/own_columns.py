@@ -13,6 +13,8 @@ from redolake.values.redo import Operation
 
 MetadataName = Literal["_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"]
 
+DELETED = "_deleted"
+
 
 @dataclass(frozen=True, slots=True)
 class OwnColumn:
@@ -35,5 +37,5 @@ OWN_COLUMNS: Mapping[str, OwnColumn] = {
     "_op": OwnColumn("string", "load, insert, update, delete", OPERATION, "'load'", "'delete'"),
     "_xid": OwnColumn("string", "its transaction", "xid", needs=("xid",)),
     "_redo_thread": OwnColumn("int", "of that commit", "commit_thread"),
-    "_deleted": OwnColumn("boolean", "whether it deleted the row", "op = 'D'", "false", "true"),
+    DELETED: OwnColumn("boolean", "whether it deleted the row", "op = 'D'", "false", "true"),
 }

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from redolake.values.own_columns import MetadataName
+from redolake.values.own_columns import DELETED, MetadataName
 
 Readers = Literal["any", "spark"]
 Names = Literal["as_is", "lower"]
 Deletes = Literal["remove", "mark"]
-
-DELETED = "_deleted"
 
 # Why a property of a Delta table is not for `properties`, by its name. Delta does not distinguish upper and lower case in it.
 REFUSED_PROPERTIES: Mapping[str, str] = {

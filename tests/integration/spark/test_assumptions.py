@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from pyspark.sql import functions as F
 
 from redolake.apply.delta.sql import table_at
 from redolake.values.lake_rules import MAPPED_CHARACTERS, OF_MERGE
+from tests.fixtures.spark import setting
 from tests.support.assumes import assumes
 
 pytestmark = pytest.mark.spark
@@ -23,16 +22,6 @@ pytestmark = pytest.mark.spark
 
 def value(spark: Any, expression: str) -> Any:
     return spark.sql(f"SELECT {expression}").collect()[0][0]
-
-
-@contextmanager
-def setting(spark: Any, name: str, to: str) -> Iterator[None]:
-    before = spark.conf.get(name, None)
-    spark.conf.set(name, to)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
 
 
 def refusal(call: Any) -> str:

@@ -16,6 +16,7 @@ from redolake.apply.spark.session import SNAPSHOT
 from redolake.job.batch import run_batch
 from redolake.records.batches.manifest import BatchResult
 from redolake.values.table import TableId
+from tests.fixtures.spark import setting
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed
 from tests.integration.spark.specs import batch_spec, contents, loaded, task
@@ -72,16 +73,13 @@ def test_java_is_not_asked_for_its_classes_at_each_column(spark, monkeypatch: py
 @pytest.mark.usefixtures("merged_by_spark")
 def test_the_state_of_a_log_of_few_files_is_not_divided_among_the_cores(spark, tmp_path: Path) -> None:
     """On 64 cores 64 tasks would each find their code for a log of ten actions, at every commit."""
-    before, described = spark.conf.get(SNAPSHOT), "Delta: Compute snapshot for version: 1"
+    described = "Delta: Compute snapshot for version: 1"
     mine, seen = task(tmp_path, TableId("SHOP", "T"), 200), len(tasks_of(spark, described))
     loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "old"}])
     redo = [land(tmp_path / "w", 10, 100, committed(0, 20, (1, INSERT[1].format("T")), object_id=200, table_name="T"))]
 
-    spark.conf.set(SNAPSHOT, "3")
-    try:
+    with setting(spark, SNAPSHOT, "3"):
         run_batch(spark, batch_spec(tmp_path, redo, [mine]))
-    finally:
-        spark.conf.set(SNAPSHOT, before)
 
     assert set(tasks_of(spark, described)[: -seen or None]) == {1}
 

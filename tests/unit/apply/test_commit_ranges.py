@@ -13,9 +13,10 @@ from redolake.apply.delta.merge import NO_ROW, merge_sql
 from redolake.apply.target import KeyRange, NetColumns, TargetColumn
 from redolake.errors import InvariantBroken, SchemaConflict
 from redolake.records.batches.spec import ColumnChange, Course, Destination, HoldAt, TableTask, WholeFile
+from redolake.values.own_columns import DELETED
 from redolake.values.scn import Scn, ScnRange
 from redolake.values.table import Column, OracleType, TableId, TableVersion
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.target_options import TargetOptions
 
 BATCH = ScnRange(Scn(100), Scn(200))
 T = TableId("S", "T")

@@ -6,8 +6,8 @@ from typing import get_args
 
 from redolake.apply.delta.evolve import removal
 from redolake.apply.own_columns import own_fields
-from redolake.values.own_columns import OWN_COLUMNS, MetadataName
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.own_columns import DELETED, OWN_COLUMNS, MetadataName
+from redolake.values.target_options import TargetOptions
 
 
 def test_each_column_that_can_be_chosen_has_a_row() -> None:

@@ -39,9 +39,9 @@ from redolake.records.batches.spec import ColumnChange, TableTask
 from redolake.values.datatypes import LARGE_TYPES
 from redolake.values.lake_columns import lake_column, with_lake_names
 from redolake.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
-from redolake.values.own_columns import OWN_COLUMNS
+from redolake.values.own_columns import DELETED, OWN_COLUMNS
 from redolake.values.table import ROWID_COLUMN, TableVersion
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.target_options import TargetOptions
 
 log = logging.getLogger(__name__)
 

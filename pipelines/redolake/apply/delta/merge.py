@@ -19,7 +19,8 @@ from redolake.apply.spark.session import run_sql
 from redolake.apply.spark.shallow import any_of
 from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.values import frames
-from redolake.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
+from redolake.values.own_columns import DELETED
+from redolake.values.target_options import DEFAULT, Readers, TargetOptions
 from redolake.values.terms import RowCounts
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"

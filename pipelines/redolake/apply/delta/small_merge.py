@@ -39,7 +39,8 @@ from redolake.host.filesystem import (
 from redolake.values import frames
 from redolake.values.common_type import DECIMAL
 from redolake.values.lake_rules import MEASURED, NAMED_MEASURED
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.own_columns import DELETED
+from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
 MOST_BYTES = 1 << 20  # of the files, which are rewritten with each commit

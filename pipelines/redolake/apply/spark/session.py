@@ -43,7 +43,6 @@ SESSION = {
 }
 # As many tasks as there are cores, where nobody has chosen a number: AQE makes fewer for few bytes, and never more.
 SHUFFLE, SNAPSHOT = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
-MASTER = "spark.master"
 FEWEST_TASKS = 2
 FOLLOW_CORES = "spark.redolake.followCores"  # a session's own: which of the two nobody has chosen
 EXECUTORS_WITHIN_SECONDS, NO_MORE_AFTER_SECONDS = 30.0, 1.0
@@ -208,7 +207,7 @@ def await_executors(session: SparkSession, chosen: Mapping[str, str]) -> None:
 
 def is_local(chosen: Mapping[str, str]) -> bool:
     """Return whether Spark has the cores of one machine: a Connect session says its server's master."""
-    return chosen.get(MASTER, "local").startswith("local")
+    return chosen.get("spark.master", "local").startswith("local")
 
 
 def come_and_go(chosen: Mapping[str, str]) -> bool:
@@ -238,11 +237,8 @@ def cores(session: SparkSession) -> int:
 def side_by_side(session: SparkSession) -> int:
     """Return how many tables to merge side by side: as many as the driver has cores, and the client keeps busy. A local Spark
     has no other cores; of a cluster's driver `spark.driver.cores` says it."""
-    found = (
-        cores(session)
-        if is_local({MASTER: session.conf.get(MASTER, "local")})
-        else int(session.conf.get("spark.driver.cores", "0"))
-    )
+    chosen = session.conf.getAll
+    found = cores(session) if is_local(chosen) else int(chosen.get("spark.driver.cores", "0"))
     return min(max(found, FEWEST_TASKS), MOST_SIDE_BY_SIDE)
 
 

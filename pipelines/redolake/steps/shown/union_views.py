@@ -14,9 +14,8 @@ from redolake.schema import version_as_of
 from redolake.values.common_type import common_type
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.lake_rules import LakeColumn
-from redolake.values.own_columns import OWN_COLUMNS
+from redolake.values.own_columns import DELETED, OWN_COLUMNS
 from redolake.values.table import ROWID_NAME, TableId
-from redolake.values.target_options import DELETED
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shown.union_views import Member, Union, columns_at, make_union
 from redolake.values.common_type import name_in
 from redolake.values.lake_rules import LakeColumn
+from redolake.values.own_columns import DELETED
 from redolake.values.table import TableId
-from redolake.values.target_options import DELETED
 from redolake.values.utc import beside
 
 Engine = Literal["spark", "duckdb", "trino", "delta-rs", "polars", "pandas"]
@@ -266,27 +266,18 @@ def registration(path: str, owner: str, name: str) -> str:
 
 
 def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
-    def place(view: ViewOf) -> str:
-        return table_in("spark", *view.named, view.version)
-
-    return [*AS_TEXT, *statements("spark", views, unions, in_backticks, place, in_text_of_spark)]
+    return [*AS_TEXT, *statements("spark", views, unions, in_backticks, in_text_of_spark)]
 
 
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
-    def place(view: ViewOf) -> str:
-        return table_in("duckdb", *view.named, view.version)
-
-    return [*WITH_DELTA, *statements("duckdb", views, unions, in_quotes, place, in_text)]
+    return [*WITH_DELTA, *statements("duckdb", views, unions, in_quotes, in_text)]
 
 
 def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     """Return the statements for the catalog `delta`, in which each table is registered under the name `<table>$delta`."""
 
-    def place(view: ViewOf) -> str:
-        return table_in("trino", *view.named, view.version)
-
     registered = [registration(*view.named) for view in views]
-    made = statements("trino", views, unions, in_quotes, place, in_text, CATALOGS["trino"])
+    made = statements("trino", views, unions, in_quotes, in_text)
     schemas = len(schemas_of("trino", [view.table for view in views], unions))
     return [*made[:schemas], *registered, *made[schemas:]]
 
@@ -351,13 +342,15 @@ def statements(
     views: Sequence[ViewOf],
     unions: Sequence[Union],
     quote: Text,
-    place: Callable[[ViewOf], str],
     text: Text,
-    catalog: str = "",
 ) -> list[str]:
+    catalog = CATALOGS.get(engine, "")
     needed = schemas_of(engine, [view.table for view in views], unions)
     schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in needed]
     by_table = {view.table: view for view in views}
+
+    def place(view: ViewOf) -> str:
+        return table_in(engine, *view.named, view.version)
 
     def view_of(view: ViewOf) -> str:
         owner, name = schema_in(engine, view.table), name_of_view(engine, view.table.name)

@@ -19,7 +19,8 @@ from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.host import filesystem
 from redolake.host.filesystem import open_filesystem
-from redolake.values.target_options import DELETED, TargetOptions
+from redolake.values.own_columns import DELETED
+from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
 KEYS = {

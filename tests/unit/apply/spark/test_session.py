@@ -117,7 +117,7 @@ def test_each_job_divides_by_the_cores_that_a_cluster_has_by_then(noted: str | N
 def test_tables_side_by_side_follow_the_cores_of_the_driver(chosen: dict[str, str], plan: str, tables: int) -> None:
     """Those of executors merge nothing by themselves."""
     spark = mock.Mock()
-    spark.conf.get = chosen.get
+    spark.conf.getAll = chosen
     spark.sql.return_value.collect.return_value = [(plan,)]
 
     assert side_by_side(spark) == tables
