@@ -1,5 +1,6 @@
 """Prepare the small tables of a batch in groups: looking at their changes before MERGE takes two jobs for a group, not two for
-each table; fetching them, where this process merges them, one more. Each table is committed by itself, in its turn.
+each table. Where this process merges them, one job fetches the changes of a group that are plain, one more the net changes of
+the others. Each table is committed by itself, in its turn.
 """
 
 from __future__ import annotations
@@ -8,21 +9,23 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from redolake.apply.commit_ranges import CommitRange, plan_commit_ranges
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import prepare_range
+from redolake.apply.delivery.few_changes import columns_to_fetch, is_plain, prepare_here
 from redolake.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToMerge
 from redolake.apply.own_columns import of_change
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.probes import take_together
+from redolake.apply.spark.probes import take_alone, take_together
 from redolake.apply.spark.shallow import unite
 from redolake.apply.target import Target, TargetColumn
 from redolake.errors import RedolakeError
@@ -38,7 +41,10 @@ MOST_CHANGES = 10_000  # of a table
 MOST_TABLES = 16  # of a group
 # What this process holds in memory of each table of a group: changes, and bytes of their texts.
 MOST_FETCHED, MOST_FETCHED_BYTES = 1_000, 1 << 20
+MOST_REDO_BYTES = 64 << 20  # redo SQL of a group
 TEXTS = frozenset({"string", "binary"})  # types whose values may have any length
+
+ChangesOfTables = Callable[[Collection[int]], DataFrame]  # assembled changes, by the numbers of tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,10 @@ class Prepared:
 class SmallTables:
     """The small tables of a batch, by number. A group is prepared when the turn of its first table comes."""
 
-    def __init__(self, context: ApplyContext, small: Mapping[int, TableRange], side_by_side: int) -> None:
-        self.context, self.small, self.side_by_side = context, small, side_by_side
+    def __init__(
+        self, context: ApplyContext, small: Mapping[int, TableRange], side_by_side: int, changes_of_tables: ChangesOfTables
+    ) -> None:
+        self.context, self.small, self.side_by_side, self.changes_of = context, small, side_by_side, changes_of_tables
         numbers = tuple(small)
         self.groups = {numbers[at]: numbers[at : at + MOST_TABLES] for at in range(0, len(numbers), MOST_TABLES)}
         self.known: dict[int, Prepared] = {}
@@ -73,22 +81,72 @@ class SmallTables:
         return self.known.pop(number, None)
 
     def _prepare(self, group: tuple[int, ...]) -> dict[int, Prepared]:
-        began, tables = time.monotonic(), [self.small[number] for number in group]
-        plans = [prepare_range(self.context, one) for one in tables]
+        began = time.monotonic()
         try:
-            outcomes = take_together(plans, self.side_by_side)
-            if self.fetches:
-                outcomes = fetch_together(tables, outcomes)
+            outcomes = self._outcomes(group)
         except Exception as surprise:
             check_session(self.context.spark, surprise)
             # One of them may be the reason: by itself it is held, and the others are applied.
-            log.info("%s tables are prepared one by one: %s", len(tables), type(surprise).__name__)
+            log.info("%s tables are prepared one by one: %s", len(group), type(surprise).__name__)
             return {}
-        seconds = (time.monotonic() - began) * min(self.side_by_side, len(tables)) / len(tables)
+        seconds = (time.monotonic() - began) * min(self.side_by_side, len(group)) / len(group)
         return {
-            number: Prepared(one.commit_range, one.table.columns, outcome, seconds)
-            for number, one, outcome in zip(group, tables, outcomes, strict=True)
+            number: Prepared((one := self.small[number]).commit_range, one.table.columns, outcome, seconds)
+            for number, outcome in outcomes.items()
         }
+
+    def _outcomes(self, group: Sequence[int]) -> dict[int, Future[PreparedRange]]:
+        here = self._prepare_here(group) if self.fetches else {}
+        left = [number for number in group if number not in here]
+        tables = [self.small[number] for number in left]
+        outcomes = take_together([prepare_range(self.context, one) for one in tables], self.side_by_side)
+        if self.fetches:
+            outcomes = fetch_together(tables, outcomes)
+        return {**here, **dict(zip(left, outcomes, strict=True))}
+
+    def _prepare_here(self, group: Sequence[int]) -> dict[int, Future[PreparedRange]]:
+        """Return the tables whose changes are plain, as this process alone has prepared them."""
+        plain = {n: one for n in group if is_few(one := self.small[n]) and is_plain(self.context, one)}
+        if not plain:
+            return {}
+        names = tuple(dict.fromkeys(name for one in plain.values() for name in columns_to_fetch(one.there.options)))
+        changes = self.changes_of(tuple(plain))
+        found = fetch_changes(changes, names, MOST_REDO_BYTES // sum(one.committed.count for one in plain.values()))
+        outcomes = {n: self._prepare_one(one, changes_in(found, n, one.commit_range.number)) for n, one in plain.items()}
+        return {number: done(outcome) for number, outcome in outcomes.items() if outcome is not None}
+
+    def _prepare_one(self, part: TableRange, rows: pa.Table) -> ToMerge | None:
+        def in_spark() -> DataFrame:
+            prepared = take_alone(prepare_range(self.context, part))
+            assert isinstance(prepared, ToMerge), "plain changes are merged"
+            return prepared.changes()
+
+        try:
+            return prepare_here(self.context, part, rows, in_spark)
+        except Exception as surprise:  # Spark's workers meet it too, and then it holds the table
+            log.info("%s is left to Spark: %s", part.task.table, type(surprise).__name__)
+            return None
+
+
+def is_few(part: TableRange) -> bool:
+    return part.committed.count <= MOST_FETCHED
+
+
+def fetch_changes(changes: DataFrame, names: Sequence[str], most_bytes: int) -> pa.Table:
+    """Return these columns of assembled changes, by one job. A longer redo SQL is NULL."""
+    sql = F.when(F.octet_length("sql_redo") <= most_bytes, F.col("sql_redo")).alias("sql_redo")
+    return changes.select("table_number", "range_number", *(sql if name == "sql_redo" else name for name in names)).toArrow()
+
+
+def changes_in(found: pa.Table, table: int, commit_range: int) -> pa.Table:
+    mine = pc.and_(pc.equal(found["table_number"], table), pc.equal(found["range_number"], commit_range))
+    return found.filter(mine).drop_columns(["table_number", "range_number"])
+
+
+def done(outcome: PreparedRange) -> Future[PreparedRange]:
+    future = Future[PreparedRange]()
+    future.set_result(outcome)
+    return future
 
 
 def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[PreparedRange]]) -> list[Future[PreparedRange]]:
@@ -98,13 +156,12 @@ def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[Prepa
     found = fetch_rows({place: (tables[place], one) for place, one in wanted.items()}) if wanted else {}
     results = list(outcomes)
     for place, rows in found.items():
-        results[place] = Future()
-        results[place].set_result(replace(wanted[place], rows=rows))
+        results[place] = done(replace(wanted[place], rows=rows))
     return results
 
 
 def may_fetch(part: TableRange, ready: ToMerge) -> bool:
-    return part.committed.count <= MOST_FETCHED and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
+    return is_few(part) and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
 
 
 def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa.Table]:
@@ -121,7 +178,7 @@ def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa
     shared = dict(sorted({pair for of_table in places.values() for pair in of_table.values()}))
     frames = []
     for place, (part, ready) in wanted.items():
-        rows = ready.changes.select(*ready.has.types(part.table.columns), *of_change(part.there.options))
+        rows = ready.changes().select(*ready.has.types(part.table.columns), *of_change(part.there.options))
         names = {slot: name for name, (slot, _) in places[place].items()}
         texts = sorted(name for name, type_ in types[place].items() if type_ in TEXTS)
         size = sum((F.coalesce(F.octet_length(name), F.lit(0)) for name in texts), F.lit(0))

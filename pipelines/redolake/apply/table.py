@@ -329,7 +329,7 @@ def check_in_target(table: Target, task: TableTask, prepared: ToMerge) -> None:
     if not prepared.missing.columns:
         return
     key = [table.columns[column_id] for column_id in prepared.has.key]
-    lacking = not_in_target(prepared.changes, live(table.rows(), task.destination.options), prepared.missing, key)
+    lacking = not_in_target(prepared.changes(), live(table.rows(), task.destination.options), prepared.missing, key)
     check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
 
 
@@ -341,7 +341,11 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
 def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: Writer) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged = writer.merge(prepared.changes, prepared.has, task.destination.options, prepared.rows)
+        merged, options = None, task.destination.options
+        if prepared.rows is not None:
+            merged = writer.merge_rows(prepared.rows, prepared.has, options)
+        if merged is None:
+            merged = writer.merge(prepared.changes(), prepared.has, options)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

@@ -133,9 +133,12 @@ class Terms:
 class Writer(Protocol):
     """What may be committed. Each verb is one commit, with the tag."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions, rows: pa.Table | None = None) -> RowCounts | None:
-        """Commit net changes; `rows` are the same, where this process has them. Commit nothing, and return None, at a position
-        that the table has."""
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
+
+    def merge_rows(self, rows: pa.Table, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        """Commit net changes that this process has, of a table that takes them. Commit nothing, and return None, where `merge`
+        has to do it."""
 
     def append(self, rows: DataFrame, *, new_columns: bool = False) -> None: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 
@@ -16,6 +17,8 @@ from redolake.values.table import OracleType, Rules, TableVersion, TypeRule
 # The last arguments give column ids by the names in the redo, where these are not the version's, and the columns whose o<id> is
 # wanted: each costs as much as an n<id>.
 Decode = Callable[[DataFrame, TableVersion, Delivery, Rules, Mapping[str, int] | None, Collection[int]], DataFrame]
+# The same of rows that this process has, whose names in the redo are the version's.
+DecodeRows = Callable[[pa.RecordBatch, TableVersion, Delivery, Rules, Collection[int]], pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Translation:
     raises ValueError."""
 
     decode: Decode
+    decode_rows: DecodeRows
     decode_pieces: Decode
     spark_type: Callable[[OracleType, TypeRule], str]
     cast_text: Callable[[Expression, OracleType, TypeRule], Expression]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
 
@@ -50,6 +50,10 @@ class AssembledBatch:
         """Return the changes to apply to one table in one commit range, in the order of batch.CHANGE_ORDER."""
         mine = (F.col("table_number") == table) & (F.col("range_number") == range_number) & (F.col("disposition") == APPLIED)
         return self.changes.filter(mine)
+
+    def changes_of_tables(self, tables: Collection[int]) -> DataFrame:
+        """Return the changes to apply to these tables, in all commit ranges."""
+        return self.changes.filter(F.col("table_number").isin(*tables) & (F.col("disposition") == APPLIED))
 
 
 def assemble_batch(

@@ -86,7 +86,7 @@ class BatchTables:
             for number in numbers
         }
         small = {number: one for number, one in found.items() if one is not None}
-        return SmallTables(self.context, small, parallel)
+        return SmallTables(self.context, small, parallel, self.assembly.batch.changes_of_tables)
 
     def _changes(self, number: int, commit_range: int) -> CommittedChanges:
         batch = self.assembly.batch

@@ -12,7 +12,7 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from redolake.apply.translation import Translation
-from redolake.decode.changes import changes_schema, decode_pieces, pieces_schema
+from redolake.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
 from redolake.decode.choice import decoder_of
 from redolake.decode.datatypes import Unfit, family_of, spark_ddl_type, target_type
 from redolake.decode.datatypes.character import CODECS, decode_text
@@ -25,8 +25,10 @@ from redolake.values.table import OracleType, Rules, TableVersion, TypeRule
 
 def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool = False) -> Translation:
     decode = partial(decode_frame, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes)
+    in_process = partial(decode_rows, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes)
     return Translation(
         decode=decode,
+        decode_rows=in_process,
         decode_pieces=partial(decode, pieces=True),
         spark_type=spark_ddl_type,
         cast_text=cast_text,
@@ -76,6 +78,26 @@ def decode_frame(
             )
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
+
+
+def decode_rows(
+    rows: pa.RecordBatch,
+    version: TableVersion,
+    delivery: Delivery,
+    rules: Rules,
+    before: Collection[int],
+    *,
+    encoding: Encoding,
+    show_row_data: bool,
+    single_quotes: bool,
+) -> pa.RecordBatch:
+    check_arrow()
+    version = as_shown(version, delivery)
+    types = {column.id: rules.get(column.id) for column in version.columns}
+    return decode_changes(
+        rows, version, types, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes, before=before,
+        delivery=delivery,
+    )  # fmt: skip
 
 
 def cast_text(texts: Expression, oracle_type: OracleType, rule: TypeRule) -> Expression:

@@ -143,11 +143,16 @@ def test_where_a_file_cannot_be_written_spark_merges(
 
 
 @DIRECT
-@pytest.mark.parametrize(("changed", "writer"), [("v" * 90, "Redolake"), ("v" * 101, "Apache-Spark")])
+@pytest.mark.parametrize(
+    ("changed", "redo_bytes", "writer"),
+    [("v" * 90, 0, "Redolake"), ("v" * 101, 0, "Apache-Spark"), ("v" * 101, 500, "Redolake")],
+)
 def test_what_needs_more_memory_than_its_share_is_merged_by_spark(
-    spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch, changed: str, writer: str
+    spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch, changed: str, redo_bytes: int, writer: str
 ) -> None:
-    """A text that is too long does not come to this process. Neither do all rows of a file that is small by its compression."""
+    """A text that is too long does not come to this process, as redo or as a value. Neither do all rows of a file that is small
+    by its compression."""
+    monkeypatch.setattr(small_tables, "MOST_REDO_BYTES", redo_bytes)
     monkeypatch.setattr(small_tables, "MOST_FETCHED_BYTES", 201)
     monkeypatch.setattr(small_merge, "MOST_IN_MEMORY", 10_000)
     mine = task(tmp_path)
@@ -186,7 +191,7 @@ def test_each_value_of_each_type_is_what_spark_wrote_to_each_reader(spark, tmp_p
     net = before.rename_columns([frames.after(ids[name]) if name in ids else name for name in before.column_names])
     net = net.append_column("k1", net["a1"]).append_column("op", pa.array(["U"] * len(net)))
     with table.commit(Terms(TABLE, None, any_rows=True), Tag(table.app_id, 9, {}), "merge") as writer:
-        merged = writer.merge(None, NetColumns((1,)), options, net)  # type: ignore[arg-type]
+        merged = writer.merge_rows(net, NetColumns((1,)), options)
 
     assert merged == RowCounts(updated=len(before))
     assert in_order(rows_by_arrow(table)) == in_order(before)

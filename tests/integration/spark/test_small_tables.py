@@ -11,6 +11,8 @@ import pytest
 from py4j.java_gateway import JVMView
 from pyspark.sql import functions as F
 
+from redolake.apply import small_tables
+from redolake.apply.delivery import few_changes as few_changes_here
 from redolake.apply.spark import probes
 from redolake.apply.spark.session import SNAPSHOT
 from redolake.job.batch import run_batch
@@ -68,6 +70,37 @@ def test_java_is_not_asked_for_its_classes_at_each_column(spark, monkeypatch: py
     rows.select("id", ~F.coalesce(F.col("id"), F.lit(1)).isin(1, 2))
 
     assert asked == []
+
+
+@pytest.mark.parametrize("few_changes", ["direct"], indirect=True)
+def test_plain_changes_are_prepared_without_a_frame_of_their_own(
+    spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's plans of one table cost ten times what this process needs for it."""
+    by_spark, prepare = [], small_tables.prepare_range
+    monkeypatch.setattr(
+        small_tables, "prepare_range", lambda *given: (by_spark.append(given[1].task.table.name), prepare(*given))[1]
+    )
+
+    _, found = batch(spark, tmp_path, {"A": INSERT, "B": DELETE, "C": SET_ALONE, "D": MOVED_WITHOUT_V, "E": MISTAKEN})
+
+    assert by_spark == ["D", "E"]
+    assert found == [{**THERE, 9: "new"}, {2: "two"}, {1: "old", 2: "set"}, {1: "old", 7: "two"}, THERE]
+
+
+@pytest.mark.parametrize("few_changes", ["direct"], indirect=True)
+def test_a_table_whose_changes_this_process_cannot_read_is_left_to_spark(
+    spark, tmp_path: Path, few_changes: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object) -> None:
+        raise ArithmeticError("not here")
+
+    monkeypatch.setattr(few_changes_here, "net_rows", failing)
+    with caplog.at_level(logging.INFO, "redolake.apply.small_tables"):
+        result, found = batch(spark, tmp_path, {"A": INSERT})
+
+    assert "SHOP.A is left to Spark: ArithmeticError" in caplog.text
+    assert (result.tables[0].error, found) == (None, [{**THERE, 9: "new"}])
 
 
 @pytest.mark.usefixtures("merged_by_spark")

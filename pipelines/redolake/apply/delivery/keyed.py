@@ -69,4 +69,4 @@ def to_merge(
     is_empty = bool(net.taken.count) and not net.expected
     nulled = seen["nulled"] if seen is not None and part.counts_nulls else nulled
     counts = (net.taken, net.filtered_in, is_empty, upserts, nulled)
-    return ToMerge(frame, has, net.missing, net.filtered, net.events, *counts, asks_target=part.asks_target)
+    return ToMerge(lambda: frame, has, net.missing, net.filtered, net.events, *counts, asks_target=part.asks_target)

@@ -115,10 +115,10 @@ class NetChanges:
 
 @dataclass(frozen=True, slots=True)
 class ToMerge:
-    """Checked net changes, and what MERGE has to know of their columns. `upserts` of them are rows to write; None is not
-    counted."""
+    """Checked net changes, and what MERGE has to know of their columns. `changes` makes their frame where Spark merges them.
+    `upserts` of them are rows to write; None is not counted."""
 
-    changes: DataFrame
+    changes: Callable[[], DataFrame]
     has: NetColumns
     missing: Missing = NOTHING_MISSING
     filtered: int = 0

@@ -40,7 +40,7 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     net, nulled = whole_rows(context.spark, frame, windows, part.task, part.version, position, context.translation)
     net = context.kept.keep(part.task.table, net)
     has = NetColumns(part.key, filled=part.commit_range.filled, keeps_removed=part.keeps_removed)
-    return ToMerge(net, has, nulled=nulled)
+    return ToMerge(lambda: net, has, nulled=nulled)
 
 
 def whole_rows(

@@ -145,11 +145,13 @@ class DeltaTarget(DeltaTable):
 
 
 class ChangeWriter(Writer):
-    """The writer with the verb that only changes of rows need."""
+    """The writer with the verbs that only changes of rows need."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions, rows: pa.Table | None = None) -> RowCounts | None:
-        merged = None if rows is None else small_merge.merge_rows(self, rows, has, options)
-        return merge.merge(self, net, has, options) if merged is None else merged
+    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        return merge.merge(self, net, has, options)
+
+    def merge_rows(self, rows: pa.Table, has: NetColumns, options: TargetOptions) -> RowCounts | None:
+        return small_merge.merge_rows(self, rows, has, options)
 
 
 def upkeep(spec: MaintenanceSpec, what: str) -> Tag:

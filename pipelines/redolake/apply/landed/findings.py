@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
@@ -61,6 +63,16 @@ def finding(
         why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
         found = F.when(condition, why).otherwise(found)
     return found
+
+
+def has_none(decoded: pa.RecordBatch, known_from: int = 0) -> bool:
+    """Return whether no change of a table with ROWIDs can have a finding, but for its key: decoded rows of this process. False
+    where `finding` has to look."""
+    guaranteed = pc.not_equal(decoded["status"], NOT_GUARANTEED)
+    located = pc.not_equal(decoded["row_id"], NO_ROWID)
+    shown = (pc.invert(decoded["rollback"]), pc.greater_equal(decoded["scn"], known_from), guaranteed, located)
+    is_read = decoded["error"].null_count == len(decoded) == decoded["unknown"].null_count
+    return is_read and all(pc.all(one, skip_nulls=False).as_py() is True for one in shown)
 
 
 def trouble(version: TableVersion, key: Sequence[int], found: Expression) -> Expression:

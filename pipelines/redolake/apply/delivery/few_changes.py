@@ -1,0 +1,84 @@
+"""Prepare a commit range of few plain changes in this process: the worker's decoder, and the net change of plain rows.
+
+Spark plans the frames of one table for longer than half a second, however few its changes are. What needs a rule of Spark's (a
+mapping, a quarantine, a key that changes, a finding) is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from redolake.apply.context import ApplyContext
+from redolake.apply.delivery.prepared import TableRange, ToMerge
+from redolake.apply.landed.decoded import REDO
+from redolake.apply.landed.findings import has_none
+from redolake.apply.net.missing_columns import Missing
+from redolake.apply.net.plain_rows import net_rows
+from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
+from redolake.apply.schema import check_columns
+from redolake.apply.target import UPSERT, NetColumns
+from redolake.errors import SchemaConflict
+from redolake.values.delivery import PLAIN
+from redolake.values.lake_columns import with_lake_names
+from redolake.values.redo import CHANGE_ORDER
+from redolake.values.table import ROWID_COLUMN
+from redolake.values.target_options import TargetOptions
+
+INEXACT = frozenset({"double", "float"})  # types whose values are not each equal to itself alone
+
+
+def columns_to_fetch(options: TargetOptions) -> tuple[str, ...]:
+    """Return the columns of assembled changes that `prepare_here` needs of a table's."""
+    return tuple(dict.fromkeys((*CHANGE_ORDER, *REDO, *needed_columns(options))))
+
+
+def is_plain(context: ApplyContext, part: TableRange) -> bool:
+    """Return whether this process knows all rules of the range and its table."""
+    version, there, course, have = part.version, part.there, part.task.course, part.table.columns
+    known = [one for one, _ in part.known_versions]
+    is_one = [(one.columns, one.ignored, one.key) for one in known] == [(version.columns, version.ignored, version.key)]
+    is_heap = version.organization == "heap" and not version.hides_rowids
+    has_key = bool(version.key) and ROWID_COLUMN not in version.key
+    asks_more = version.mapping or there.quarantine or there.history or there.options.partition_by or course.mined_names
+    if (
+        part.commit_range.delivery != PLAIN
+        or not (is_one and is_heap and has_key)
+        or asks_more
+        or there.shadow_from is not None
+    ):
+        return False
+    try:
+        check_columns(with_lake_names(version, there.options), course.rules, have, context.translation)
+    except SchemaConflict:
+        return False  # it is raised again where Spark prepares the range
+    return part.table.takes_rows and not any(have[i].type in INEXACT for i in version.key)
+
+
+def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table, in_spark: Callable[[], DataFrame]) -> ToMerge | None:
+    """Return what is to be merged of the range's assembled changes `rows`; None where Spark has to prepare them. `in_spark`
+    makes the frame, where MERGE merges them after all."""
+    version, course, options = part.version, part.task.course, part.there.options
+    if len(rows) != part.committed.count or rows["sql_redo"].null_count:
+        return None
+    (batch,) = rows.combine_chunks().to_batches()
+    defaulted = frozenset(c.id for c in part.table.columns.values() if c.default is not None or c.id in course.defaulted)
+    decoded = context.translation.decode_rows(batch, version, PLAIN, course.rules, {*version.key, *defaulted})
+    if not has_none(decoded, course.known_from):
+        return None
+    net = net_rows(decoded, tuple(part.table.columns), version.key, defaulted, columns_of_change(options))
+    if net is None:
+        return None
+    missing = Missing(tuple(part.table.columns[i] for i in net.missing))
+    nulled = sum(decoded["nulled"].to_pylist()) if "nulled" in decoded.schema.names else 0
+    return ToMerge(
+        in_spark,
+        NetColumns(version.key, missing=net.missing),
+        missing,
+        upserts=net.rows["op"].to_pylist().count(UPSERT),
+        nulled=nulled,
+        asks_target=part.asks_target,
+        rows=with_own_columns(net.rows, options),
+    )
