@@ -472,6 +472,7 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
         return decode_changes(batch.set_column(at, "sql_redo", unread), *version, **charset)
 
     monkeypatch.setattr(translation, "decoder_of", lambda *_: older_parser)
+    monkeypatch.setattr(translation, "decode_changes", older_parser)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'it''s there', 1)")
     caught_up(shop, pipeline, spark)
     shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 900001", "DELETE FROM parts WHERE id = 900001")

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ from redolake.apply.delivery.few_changes import columns_to_fetch, is_plain, prep
 from redolake.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToMerge
 from redolake.apply.own_columns import of_change
 from redolake.apply.spark.failures import check_session
-from redolake.apply.spark.probes import take_alone, take_together
+from redolake.apply.spark.probes import take_together
 from redolake.apply.spark.shallow import unite
 from redolake.apply.target import Target, TargetColumn
 from redolake.errors import RedolakeError
@@ -36,12 +36,11 @@ from redolake.values.own_columns import OWN_COLUMNS
 
 log = logging.getLogger(__name__)
 
-# A group's changes stay in the executors until its last table is merged.
-MOST_CHANGES = 10_000  # of a table
-MOST_TABLES = 16  # of a group
-# What this process holds in memory of each table of a group: changes, and bytes of their texts.
+MOST_CHANGES = 25_000  # of a table
+# Of a group: tables, and changes, which stay in the executors until its last table is merged, or are here as redo SQL.
+MOST_TABLES, MOST_TOGETHER, MOST_REDO_BYTES = 16, 40_000, 64 << 20
+# What this process holds of each table of a group that Spark has prepared: changes, and bytes of their texts.
 MOST_FETCHED, MOST_FETCHED_BYTES = 1_000, 1 << 20
-MOST_REDO_BYTES = 64 << 20  # redo SQL of a group
 TEXTS = frozenset({"string", "binary"})  # types whose values may have any length
 
 ChangesOfTables = Callable[[Collection[int]], DataFrame]  # assembled changes, by the numbers of tables
@@ -68,10 +67,9 @@ class SmallTables:
         self, context: ApplyContext, small: Mapping[int, TableRange], side_by_side: int, changes_of_tables: ChangesOfTables
     ) -> None:
         self.context, self.small, self.side_by_side, self.changes_of = context, small, side_by_side, changes_of_tables
-        numbers = tuple(small)
-        self.groups = {numbers[at]: numbers[at : at + MOST_TABLES] for at in range(0, len(numbers), MOST_TABLES)}
+        self.groups = {group[0]: group for group in grouped({n: one.committed.count for n, one in small.items()})}
         self.known: dict[int, Prepared] = {}
-        self.fetches = bool(small) and context.spark.conf.get(FEW_CHANGES, None) == "direct"
+        self.fetches = bool(small) and context.spark.conf.get(FEW_CHANGES, "direct") == "direct"
 
     def prepare(self, number: int) -> Prepared | None:
         """Return None for a table that is to be prepared by itself."""
@@ -106,7 +104,7 @@ class SmallTables:
 
     def _prepare_here(self, group: Sequence[int]) -> dict[int, Future[PreparedRange]]:
         """Return the tables whose changes are plain, as this process alone has prepared them."""
-        plain = {n: one for n in group if is_few(one := self.small[n]) and is_plain(self.context, one)}
+        plain = {n: one for n in group if is_plain(self.context, one := self.small[n])}
         if not plain:
             return {}
         names = tuple(dict.fromkeys(name for one in plain.values() for name in columns_to_fetch(one.there.options)))
@@ -116,20 +114,24 @@ class SmallTables:
         return {number: done(outcome) for number, outcome in outcomes.items() if outcome is not None}
 
     def _prepare_one(self, part: TableRange, rows: pa.Table) -> ToMerge | None:
-        def in_spark() -> DataFrame:
-            prepared = take_alone(prepare_range(self.context, part))
-            assert isinstance(prepared, ToMerge), "plain changes are merged"
-            return prepared.changes()
-
         try:
-            return prepare_here(self.context, part, rows, in_spark)
+            return prepare_here(self.context, part, rows)
         except Exception as surprise:  # Spark's workers meet it too, and then it holds the table
             log.info("%s is left to Spark: %s", part.task.table, type(surprise).__name__)
             return None
 
 
-def is_few(part: TableRange) -> bool:
-    return part.committed.count <= MOST_FETCHED
+def grouped(counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+    """Yield the tables, by number and with their changes, in groups of at most MOST_TABLES with MOST_TOGETHER changes."""
+    group, left = list[int](), MOST_TOGETHER
+    for number, count in counts.items():
+        if group and (len(group) == MOST_TABLES or count > left):
+            yield tuple(group)
+            group, left = [], MOST_TOGETHER
+        group.append(number)
+        left -= count
+    if group:
+        yield tuple(group)
 
 
 def fetch_changes(changes: DataFrame, names: Sequence[str], most_bytes: int) -> pa.Table:
@@ -161,7 +163,7 @@ def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[Prepa
 
 
 def may_fetch(part: TableRange, ready: ToMerge) -> bool:
-    return is_few(part) and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
+    return part.committed.count <= MOST_FETCHED and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
 
 
 def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa.Table]:

@@ -36,8 +36,8 @@ class SparkSettings(Settings):
     )
     few_changes: Literal["merge", "direct"] | None = Field(
         None,
-        description="`direct`: few changes of a small table are merged in the driver's Python process, for a fraction of the "
-        "CPU time; `merge`, the default: Spark merges all",
+        description="`direct`, the default: few changes of a table are prepared in the driver's Python process, and merged "
+        "there if the table is small, for a tenth of the CPU time; `merge`: Spark does it for all",
     )
 
     @property

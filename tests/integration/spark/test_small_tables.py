@@ -132,6 +132,7 @@ def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("merged_by_spark")
 def test_where_the_common_job_fails_each_table_is_prepared_by_itself(
     spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,21 +6,25 @@ mapping, a quarantine, a key that changes, a finding) is left to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery.prepared import TableRange, ToMerge
+from redolake.apply.key_range import ranged_column
 from redolake.apply.landed.decoded import REDO
 from redolake.apply.landed.findings import has_none
 from redolake.apply.net.missing_columns import Missing
 from redolake.apply.net.plain_rows import net_rows
 from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
 from redolake.apply.schema import check_columns
-from redolake.apply.target import UPSERT, NetColumns
+from redolake.apply.target import UPSERT, KeyRange, NetColumns, TargetColumn
 from redolake.errors import SchemaConflict
+from redolake.values import frames
 from redolake.values.delivery import PLAIN
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import CHANGE_ORDER
@@ -54,12 +58,11 @@ def is_plain(context: ApplyContext, part: TableRange) -> bool:
         check_columns(with_lake_names(version, there.options), course.rules, have, context.translation)
     except SchemaConflict:
         return False  # it is raised again where Spark prepares the range
-    return part.table.takes_rows and not any(have[i].type in INEXACT for i in version.key)
+    return not any(have[i].type in INEXACT for i in version.key)
 
 
-def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table, in_spark: Callable[[], DataFrame]) -> ToMerge | None:
-    """Return what is to be merged of the range's assembled changes `rows`; None where Spark has to prepare them. `in_spark`
-    makes the frame, where MERGE merges them after all."""
+def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToMerge | None:
+    """Return what is to be merged of the range's assembled changes `rows`; None where Spark has to prepare them."""
     version, course, options = part.version, part.task.course, part.there.options
     if len(rows) != part.committed.count or rows["sql_redo"].null_count:
         return None
@@ -68,17 +71,27 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table, in_spa
     decoded = context.translation.decode_rows(batch, version, PLAIN, course.rules, {*version.key, *defaulted})
     if not has_none(decoded, course.known_from):
         return None
-    net = net_rows(decoded, tuple(part.table.columns), version.key, defaulted, columns_of_change(options))
+    net = net_rows(decoded, tuple(part.table.columns), version.key, defaulted, (*columns_of_change(options), "scn"))
     if net is None:
         return None
     missing = Missing(tuple(part.table.columns[i] for i in net.missing))
-    nulled = sum(decoded["nulled"].to_pylist()) if "nulled" in decoded.schema.names else 0
     return ToMerge(
-        in_spark,
-        NetColumns(version.key, missing=net.missing),
+        partial(frame_of, context.spark, net.rows),
+        NetColumns(version.key, missing=net.missing, within=range_of(net.rows, ranged_column(part.table, version))),
         missing,
         upserts=net.rows["op"].to_pylist().count(UPSERT),
-        nulled=nulled,
+        nulled=sum(decoded["nulled"].to_pylist()) if "nulled" in decoded.schema.names else 0,
         asks_target=part.asks_target,
-        rows=with_own_columns(net.rows, options),
+        rows=with_own_columns(net.rows, options) if part.table.takes_rows else None,
     )
+
+
+def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    return spark.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+
+
+def range_of(rows: pa.Table, column: TargetColumn | None) -> KeyRange | None:
+    if column is None or not rows.num_rows:
+        return None
+    bounds = pc.min_max(rows[frames.key(column.id)])
+    return KeyRange(column, int(bounds["min"].as_py()), int(bounds["max"].as_py()))
