@@ -28,7 +28,6 @@ from redolake.values import frames
 from redolake.values.delivery import PLAIN
 from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import CHANGE_ORDER
-from redolake.values.table import ROWID_COLUMN
 from redolake.values.target_options import TargetOptions
 
 INEXACT = frozenset({"double", "float"})  # types whose values are not each equal to itself alone
@@ -44,15 +43,10 @@ def is_plain(context: ApplyContext, part: TableRange) -> bool:
     version, there, course, have = part.version, part.there, part.task.course, part.table.columns
     known = [one for one, _ in part.known_versions]
     is_one = [(one.columns, one.ignored, one.key) for one in known] == [(version.columns, version.ignored, version.key)]
-    is_heap = version.organization == "heap" and not version.hides_rowids
-    has_key = bool(version.key) and ROWID_COLUMN not in version.key
-    asks_more = version.mapping or there.quarantine or there.history or there.options.partition_by or course.mined_names
-    if (
-        part.commit_range.delivery != PLAIN
-        or not (is_one and is_heap and has_key)
-        or asks_more
-        or there.shadow_from is not None
-    ):
+    is_known = version.organization == "heap" and not version.hides_rowids and version.key_kind != "rowid"
+    begins_whole = part.commit_range.delivery == PLAIN and there.shadow_from is None
+    more = (version.mapping, there.quarantine, there.history, there.options.partition_by, course.mined_names)
+    if not (is_one and is_known and begins_whole) or any(more):
         return False
     try:
         check_columns(with_lake_names(version, there.options), course.rules, have, context.translation)
@@ -64,7 +58,7 @@ def is_plain(context: ApplyContext, part: TableRange) -> bool:
 def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToMerge | None:
     """Return what is to be merged of the range's assembled changes `rows`; None where Spark has to prepare them."""
     version, course, options = part.version, part.task.course, part.there.options
-    if len(rows) != part.committed.count or rows["sql_redo"].null_count:
+    if len(rows) != part.committed.count:
         return None
     (batch,) = rows.combine_chunks().to_batches()
     defaulted = frozenset(c.id for c in part.table.columns.values() if c.default is not None or c.id in course.defaulted)

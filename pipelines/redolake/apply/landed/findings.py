@@ -68,11 +68,11 @@ def finding(
 def has_none(decoded: pa.RecordBatch, known_from: int = 0) -> bool:
     """Return whether no change of a table with ROWIDs can have a finding, but for its key: decoded rows of this process. False
     where `finding` has to look."""
-    guaranteed = pc.not_equal(decoded["status"], NOT_GUARANTEED)
-    located = pc.not_equal(decoded["row_id"], NO_ROWID)
-    shown = (pc.invert(decoded["rollback"]), pc.greater_equal(decoded["scn"], known_from), guaranteed, located)
+    located, known = pc.not_equal(decoded["row_id"], NO_ROWID), pc.greater_equal(decoded["scn"], known_from)
     is_read = decoded["error"].null_count == len(decoded) == decoded["unknown"].null_count
-    return is_read and all(pc.all(one, skip_nulls=False).as_py() is True for one in shown)
+    return is_read and all(
+        pc.all(one, skip_nulls=False).as_py() is True for one in (pc.invert(decoded["rollback"]), located, known)
+    )
 
 
 def trouble(version: TableVersion, key: Sequence[int], found: Expression) -> Expression:
