@@ -70,9 +70,7 @@ def has_none(decoded: pa.RecordBatch, known_from: int = 0) -> bool:
     where `finding` has to look."""
     located, known = pc.not_equal(decoded["row_id"], NO_ROWID), pc.greater_equal(decoded["scn"], known_from)
     is_read = decoded["error"].null_count == len(decoded) == decoded["unknown"].null_count
-    return is_read and all(
-        pc.all(one, skip_nulls=False).as_py() is True for one in (pc.invert(decoded["rollback"]), located, known)
-    )
+    return is_read and all(pc.all(one, skip_nulls=False).as_py() is True for one in (located, known))
 
 
 def trouble(version: TableVersion, key: Sequence[int], found: Expression) -> Expression:
