@@ -105,6 +105,11 @@ class TableMapping:
         return next((one for one in self.computed if one.id == column_id), None)
 
     @property
+    def changes_rows(self) -> bool:
+        """Return whether values are computed, or rows left out."""
+        return bool(self.computed or self.where)
+
+    @property
     def added(self) -> tuple[Computed, ...]:
         return tuple(one for one in self.computed if one.is_added)
 

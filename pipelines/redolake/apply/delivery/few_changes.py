@@ -1,7 +1,7 @@
 """Prepare a commit range of few plain changes in this process: the worker's decoder, and the net change of plain rows.
 
 Spark plans the frames of one table for longer than half a second, however few its changes are. What needs a rule of Spark's (a
-mapping, a quarantine, a key that changes, a finding) is left to it.
+computed value, a key that changes, a finding) is left to it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from redolake.apply.landed.findings import has_none
 from redolake.apply.net.missing_columns import Missing
 from redolake.apply.net.plain_rows import net_rows
 from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
+from redolake.apply.quarantine.divide import has_events
 from redolake.apply.schema import check_columns
 from redolake.apply.target import UPSERT, KeyRange, NetColumns, TargetColumn
 from redolake.errors import SchemaConflict
@@ -45,8 +46,10 @@ def is_plain(context: ApplyContext, part: TableRange) -> bool:
     is_one = [(one.columns, one.ignored, one.key) for one in known] == [(version.columns, version.ignored, version.key)]
     is_known = version.organization == "heap" and not version.hides_rowids and version.key_kind != "rowid"
     begins_whole = part.commit_range.delivery == PLAIN and there.shadow_from is None
-    more = (version.mapping, there.quarantine, there.history, there.options.partition_by, course.mined_names)
+    more = (version.mapping and version.mapping.changes_rows, there.history, there.options.partition_by, course.mined_names)
     if not (is_one and is_known and begins_whole) or any(more):
+        return False
+    if there.quarantine is not None and (part.is_mixed or has_events(context, part.table, part.task)):
         return False
     try:
         check_columns(with_lake_names(version, there.options), course.rules, have, context.translation)

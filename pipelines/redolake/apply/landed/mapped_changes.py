@@ -35,7 +35,7 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], 
     """Return the changes with b<id> and a<id> of the lake's columns, and `passes` where the mapping has a filter: whether
     the lake shall have the row after the change. With `isolates`, a row for which users' code raises gets a finding."""
     mapping = version.mapping
-    if mapping is None or not (mapping.computed or mapping.where):
+    if mapping is None or not mapping.changes_rows:
         return decoded
     in_key = [one.id for one in mapping.computed if one.id in key]
     if in_key:

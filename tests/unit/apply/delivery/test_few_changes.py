@@ -18,7 +18,7 @@ from redolake.apply.target import ROWID, TargetColumn
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import Course, Destination, MinedNames, TableTask
 from redolake.values.delivery import NullableKey, RereadValues
-from redolake.values.mapping import TableMapping
+from redolake.values.mapping import RowFilter, TableMapping
 from redolake.values.quarantine import QuarantineRule
 from redolake.values.scn import Scn
 from redolake.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
@@ -27,6 +27,7 @@ from redolake.values.target_options import TargetOptions
 TABLE = TableId("SHOP", "T")
 ID, V = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False), Column(2, "V", OracleType("VARCHAR2", 100), 2)
 VERSION = TableVersion(TABLE, Scn(0), 100, 100, (ID, V), (1,), 3)
+EMPTY = QuarantineRule("lake/empty")
 THERE = Destination("lake/T", "p/SHOP.T/1")
 CONTEXT = cast("Any", SimpleNamespace(translation=TRANSLATION, spark=None))
 
@@ -40,13 +41,24 @@ def part(version: TableVersion = VERSION, there: Destination = THERE, count: int
     return TableRange(target, TableTask(TABLE, there, given), commit_range, CommittedChanges(cast("Any", None), count))
 
 
-def test_a_range_of_plain_changes_is_prepared_here() -> None:
-    assert is_plain(CONTEXT, part())
+PLAIN: dict[str, Callable[[], TableRange]] = {
+    "nothing more": part,
+    "another name in the lake": lambda: part(replace(VERSION, mapping=TableMapping(comments=((2, "text"),)))),
+    "a quarantine in which nothing is": lambda: part(there=replace(THERE, quarantine=QuarantineRule("lake/q"))),
+}
+
+
+@pytest.mark.parametrize("what", PLAIN)
+def test_a_range_of_plain_changes_is_prepared_here(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_changes, "has_events", lambda *_: False)
+
+    assert is_plain(CONTEXT, PLAIN[what]())
 
 
 OTHERS: dict[str, Callable[[], TableRange]] = {
-    "a mapping": lambda: part(replace(VERSION, mapping=cast("TableMapping", SimpleNamespace(where=None)))),
-    "a quarantine": lambda: part(there=replace(THERE, quarantine=cast("QuarantineRule", object()))),
+    "a filter": lambda: part(replace(VERSION, mapping=TableMapping(where=RowFilter("ID > 1", (1,), "ID > 1")))),
+    "a quarantine in which something is": lambda: part(there=replace(THERE, quarantine=QuarantineRule("lake/q"))),
+    "a quarantine of rows of several SCNs": lambda: part(there=replace(THERE, quarantine=EMPTY, settles_at=150)),
     "a history": lambda: part(there=replace(THERE, history="lake/T_history")),
     "partitions": lambda: part(there=replace(THERE, options=TargetOptions(partition_by=("V",)))),
     "a shadow from before its range": lambda: part(there=replace(THERE, shadow_from=3)),
@@ -66,7 +78,9 @@ OTHERS: dict[str, Callable[[], TableRange]] = {
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_what_needs_another_rule_is_left_to_spark(what: str) -> None:
+def test_what_needs_another_rule_is_left_to_spark(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_changes, "has_events", lambda _, __, task: task.destination.quarantine != EMPTY)
+
     assert not is_plain(CONTEXT, OTHERS[what]())
 
 
