@@ -435,7 +435,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=4, help="batches that the transaction spans")
     parser.add_argument("--copies", type=int, help="apply this many copies of the landed changes too")
     parser.add_argument("--heap", default="1g", help="spark.driver.memory")
-    parser.add_argument("--mining-tasks", type=int, default=1)
+    parser.add_argument("--parallel-sessions", type=int, default=1)
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="of Spark")
     parser.add_argument("--folder", type=Path, help="a folder on a disk with room; its contents are removed")
     parser.add_argument("--baseline", type=Path, help="take the figures to compare with from this file of an earlier run")

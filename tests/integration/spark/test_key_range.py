@@ -64,6 +64,7 @@ def test_a_batch_of_young_rows_does_not_read_the_file_of_old_ones(spark, tmp_pat
     used_in="docs/troubleshooting.md",
     says="Spark warns `Merge source has .. rows in initial scan but .. in second scan`",
 )
+@pytest.mark.usefixtures("merged_by_spark")
 def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_once(spark, tmp_path: Path) -> None:
     """MERGE first joins both sides to find the files with rows of these keys. A join of sorted rows ends where the target's
     keys end, so Delta counts fewer net changes there than in the join that writes, and logs a warning. Nothing is lost: what

@@ -24,11 +24,12 @@ def work_done(spark: Any) -> Work:
     return Work(jobs, max(map(int, last), default=0), int(executor.totalShuffleWrite()))
 
 
-def tasks_of(spark: Any, described: str) -> list[int]:
-    """Return how many tasks had each stage after a shuffle whose description begins so."""
+def tasks_of(spark: Any, described: str) -> dict[int, int]:
+    """Return how many tasks had each stage after a shuffle whose description begins so, by its number. Spark knows the newest
+    stages alone."""
     context, no_quantiles = spark.sparkContext._jsc.sc(), spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
     context.listenerBus().waitUntilEmpty()
     seen = context.statusStore().stageList(None, False, False, no_quantiles, None)
     stages = [seen.apply(number) for number in range(seen.size())]
     mine = [stage for stage in stages if str(stage.description()).startswith(f"Some({described}")]
-    return [stage.numCompleteTasks() for stage in mine if stage.shuffleReadRecords()]
+    return {int(stage.stageId()): int(stage.numCompleteTasks()) for stage in mine if stage.shuffleReadRecords()}
