@@ -67,7 +67,7 @@ class SmallTables:
         self, context: ApplyContext, small: Mapping[int, TableRange], side_by_side: int, changes_of_tables: ChangesOfTables
     ) -> None:
         self.context, self.small, self.side_by_side, self.changes_of = context, small, side_by_side, changes_of_tables
-        self.groups = {group[0]: group for group in grouped({n: one.committed.count for n, one in small.items()})}
+        self.groups = {group[0]: group for group in groups_of({n: one.committed.count for n, one in small.items()})}
         self.known: dict[int, Prepared] = {}
         self.fetches = bool(small) and context.spark.conf.get(FEW_CHANGES, "direct") == "direct"
 
@@ -121,7 +121,7 @@ class SmallTables:
             return None
 
 
-def grouped(counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+def groups_of(counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
     """Yield the tables, by number and with their changes, in groups of at most MOST_TABLES with MOST_TOGETHER changes."""
     group, left = list[int](), MOST_TOGETHER
     for number, count in counts.items():
