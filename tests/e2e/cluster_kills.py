@@ -228,7 +228,9 @@ def spark_settings(cluster: Cluster, **more: Any) -> dict[str, Any]:
         "spark.executorEnv.PYTHONPATH": f"{ROOT / 'pipelines'}:{ROOT}",
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     }
-    return {"mode": "submit", "master": cluster.master, **more, "conf": {**conf, **more.get("conf", {})}}
+    # What the driver merges alone needs no cluster.
+    merged = {"few_changes": "merge", **more}
+    return {"mode": "submit", "master": cluster.master, **merged, "conf": {**conf, **more.get("conf", {})}}
 
 
 def tables_of(pipeline: Pipeline) -> list[Path]:

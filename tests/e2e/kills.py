@@ -257,15 +257,18 @@ class PipelineCopy:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
-        self.configure("48KiB")
+        self.configure()
 
-    def configure(self, window_bytes: str, tables: Sequence[Any] = TABLES, **more: Any) -> None:
+    def configure(
+        self, window_bytes: str = "48KiB", tables: Sequence[Any] = TABLES, *, few_changes: str | None = None, **more: Any
+    ) -> None:
+        """`few_changes` says who merges them; by default the process that is killed."""
         settings = self.source.shop.pipeline(
             self.name,
             tables=list(tables),
             landing=str(self.folder / "landing"),
             lake=str(self.folder / "lake"),
-            spark={"mode": "connect"},
+            spark={"mode": "connect", **({} if few_changes is None else {"few_changes": few_changes})},
             window={"max_bytes": window_bytes, "slice_bytes": "24KiB" if window_bytes == "48KiB" else window_bytes},
             **more,
         )

@@ -116,6 +116,7 @@ def test_each_workflow_survives_a_kill_after_each_write_with_each_event_between(
 def test_a_client_may_be_killed_while_the_server_merges_for_it(testbed: KillTestbed) -> None:
     """The server continues the killed client's merge: the next run may conflict with it, and tries again."""
     copy = testbed.usable_copy()
+    copy.configure(few_changes="merge")
     testbed.source.work()
     before = copy.data_files()
     process, log = copy.start_process(*CATCH_UP)
@@ -134,6 +135,7 @@ def test_a_client_may_be_killed_while_the_server_merges_for_it(testbed: KillTest
 def test_a_spark_job_may_be_killed_while_it_merges(testbed: KillTestbed) -> None:
     """Kill spark-submit, its JVM and its driver at once."""
     copy = testbed.usable_copy()
+    copy.configure(few_changes="merge")
     order = copy.folder / "order"
     testbed.source.work()
     copy.succeed(capture_all, copy.name)
@@ -170,7 +172,7 @@ def test_a_spark_job_may_be_killed_while_it_merges(testbed: KillTestbed) -> None
 
 def test_a_full_disk_while_spark_merges_stops_the_run_and_holds_no_table(testbed: KillTestbed) -> None:
     copy = testbed.usable_copy()
-    copy.configure("16MiB")
+    copy.configure("16MiB", few_changes="merge")
     testbed.source.much()
     with file_limit(server_of(testbed.remote), 128 * 1024):
         code, said = copy.run_process(*CATCH_UP)
