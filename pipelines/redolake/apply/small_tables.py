@@ -36,7 +36,8 @@ from redolake.values.own_columns import OWN_COLUMNS
 
 log = logging.getLogger(__name__)
 
-MOST_CHANGES = 25_000  # of a table
+# Of a table. This process prepares one table after the other, Spark several side by side, with two seconds of planning each.
+MOST_CHANGES, MOST_HERE = 25_000, 50_000
 # Of a group: tables, and changes, which stay in the executors until its last table is merged, or are here as redo SQL.
 MOST_TABLES, MOST_TOGETHER, MOST_REDO_BYTES = 16, 40_000, 64 << 20
 # What this process holds of each table of a group that Spark has prepared: changes, and bytes of their texts.
@@ -104,7 +105,8 @@ class SmallTables:
 
     def _prepare_here(self, group: Sequence[int]) -> dict[int, Future[PreparedRange]]:
         """Return the tables whose changes are plain, as this process alone has prepared them."""
-        plain = {n: one for n in group if is_plain(self.context, one := self.small[n])}
+        few = {n: one for n in group if is_few((one := self.small[n]).committed.count, self.side_by_side)}
+        plain = {number: one for number, one in few.items() if is_plain(self.context, one)}
         if not plain:
             return {}
         names = tuple(dict.fromkeys(name for one in plain.values() for name in columns_to_fetch(one.there.options)))
@@ -132,6 +134,11 @@ def groups_of(counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
         left -= count
     if group:
         yield tuple(group)
+
+
+def is_few(changes: int, side_by_side: int) -> bool:
+    """Return whether this process prepares a table sooner than Spark, which prepares so many tables at a time."""
+    return changes * side_by_side <= MOST_HERE
 
 
 def fetch_changes(changes: DataFrame, names: Sequence[str], most_bytes: int) -> pa.Table:
