@@ -113,7 +113,7 @@ class SmallTables:
         changes = self.changes_of(tuple(plain))
         found = fetch_changes(changes, names, MOST_REDO_BYTES // sum(one.committed.count for one in plain.values()))
         outcomes = {n: self._prepare_one(one, changes_in(found, n, one.commit_range.number)) for n, one in plain.items()}
-        return {number: done(outcome) for number, outcome in outcomes.items() if outcome is not None}
+        return {number: as_future(outcome) for number, outcome in outcomes.items() if outcome is not None}
 
     def _prepare_one(self, part: TableRange, rows: pa.Table) -> ToMerge | None:
         try:
@@ -152,7 +152,7 @@ def changes_in(found: pa.Table, table: int, commit_range: int) -> pa.Table:
     return found.filter(mine).drop_columns(["table_number", "range_number"])
 
 
-def done(outcome: PreparedRange) -> Future[PreparedRange]:
+def as_future(outcome: PreparedRange) -> Future[PreparedRange]:
     future = Future[PreparedRange]()
     future.set_result(outcome)
     return future
@@ -165,7 +165,7 @@ def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[Prepa
     found = fetch_rows({place: (tables[place], one) for place, one in wanted.items()}) if wanted else {}
     results = list(outcomes)
     for place, rows in found.items():
-        results[place] = done(replace(wanted[place], rows=rows))
+        results[place] = as_future(replace(wanted[place], rows=rows))
     return results
 
 

@@ -31,7 +31,7 @@ from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import CHANGE_ORDER
 from redolake.values.target_options import TargetOptions
 
-INEXACT = frozenset({"double", "float"})  # types whose values are not each equal to itself alone
+INEXACT = frozenset({"double", "float"})  # of a key: NaN is another one each time, and zero is there twice
 
 
 def columns_to_fetch(options: TargetOptions) -> tuple[str, ...]:
