@@ -126,7 +126,7 @@ HUNTS += tests/e2e/airflow_pages/test_forms.py tests/e2e/airflow_pages/test_page
 	tests/integration/test_history.py tests/integration/test_keyless.py tests/integration/test_transactions.py tests/integration/test_lake_trouble.py tests/integration/test_mapping.py tests/integration/test_null_by_rule.py \
 	tests/integration/test_quarantine.py tests/integration/test_recover_in_delta.py tests/integration/test_table_kinds.py tests/integration/spark/test_readers.py \
 	tests/integration/spark/test_null_keys.py tests/integration/spark/test_maintenance.py tests/integration/spark/test_resnapshot.py tests/integration/spark/test_damaged_log.py \
-	tests/integration/test_large_objects.py tests/integration/test_many_cores.py tests/integration/test_vanished_partitions.py tests/integration/test_whole_tables.py tests/unit/airflow/test_approval.py
+	tests/contract/test_migrations.py tests/integration/test_chunks.py tests/integration/test_large_objects.py tests/integration/test_many_cores.py tests/integration/test_standby_lives.py tests/integration/test_unknown_transactions.py tests/integration/test_vanished_partitions.py tests/integration/test_whole_tables.py tests/unit/airflow/test_approval.py tests/witness/test_debezium.py
 EXAMPLES = 200
 # Once more with few changes of small tables merged without Spark.
 COMMITS = $(addprefix tests/integration/spark/test_,batch.py batch_columns.py batch_holds.py followed_ddl.py guarded_commits.py history.py \

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "lake", "ledger", "postgres", "s3", "spark", "shop"))
+FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("commands", "disk", "lake", "ledger", "postgres", "s3", "spark", "shop"))
 pytest.register_assert_rewrite(*FIXTURES)  # another conftest.py may import one before it is a plugin
 
 

@@ -80,6 +80,14 @@ GROUPS = {
 # commands in processes of their own. `make test-fast` leaves them out; the long ones run first, lest one worker ends with one.
 SLOW = (
     "tests/integration/test_single_quotes.py",
+    "tests/integration/test_standby_lives.py",
+    "tests/integration/test_chunks.py",
+    "tests/integration/test_unknown_transactions.py",
+    "tests/contract/test_migrations.py",
+    "tests/integration/test_tables_come_and_go.py",
+    "tests/integration/test_backfill_from_logs.py",
+    "tests/integration/test_olr_alone.py",
+    "tests/integration/test_read_again.py",
     "tests/e2e/test_scenarios.py",
     "tests/e2e/test_cluster.py",
     "tests/e2e/test_cluster_kills.py",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ _LONG_END = pa.scalar(b"\0\0", pa.binary())  # null indicator and return code
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 Locate = Callable[[str | bytes | Composite, bool], bytes]
+T = TypeVar("T")
 Part = Any  # a pyarrow array or scalar of type binary
 Ints = npt.NDArray[np.int64]
 
@@ -79,8 +80,22 @@ def encode_rows(
     repeats = RepeatedValues([cell.type for cell in cells])
     for batch in batches:
         for block in _blocks(batch):
+            if block.num_rows <= FEW_ROWS:
+                yield _few_rows(block, cells, locator, None if whole else repeats)
+                continue
             columns = encode_columns(block, cells, locator)
             yield _rows(*((columns, None) if whole else repeats.leave_out(columns)), block)
+
+
+def _few_rows(block: pa.RecordBatch, cells: tuple[Cell, ...], locator: Locate, repeats: RepeatedValues | None) -> EncodedRows:
+    """Encode value by value: Arrow's and numpy's fixed costs per column are those of a hundred rows."""
+    rows = list(zip(*_by_column(block, cells, lambda column, cell: _column_cells(column, cell, locator)), strict=True))
+    pieces = (
+        [ROW + b"".join(row) for row in rows]
+        if repeats is None
+        else [vector + ROW + b"".join(sent) for vector, sent in map(repeats.leave_out_of, rows)]
+    )
+    return EncodedRows(memoryview(b"".join(pieces)), np.cumsum([0, *map(len, pieces)], dtype=np.int32), block)
 
 
 def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -101,15 +116,15 @@ def _rows(columns: Sequence[pa.Array], vectors: list[bytes] | None, rows: pa.Rec
 
 
 def encode_columns(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Locate) -> list[pa.Array]:
-    """Return the wire cells of each column. A few rows are encoded value by value: Arrow's and numpy's fixed costs per column
-    are those of a hundred rows."""
+    """Return the wire cells of each column."""
+    return _by_column(batch, cells, lambda column, cell: _one(_column_parts(column, cell, locator), batch.num_rows))
+
+
+def _by_column(batch: pa.RecordBatch, cells: tuple[Cell, ...], encode: Callable[[pa.Array, Cell], T]) -> list[T]:
     columns = []
     for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
         try:
-            if batch.num_rows <= FEW_ROWS:
-                columns.append(pa.array(_column_cells(column, cell, locator), pa.binary()))
-            else:
-                columns.append(_one(_column_parts(column, cell, locator), batch.num_rows))
+            columns.append(encode(column, cell))
         except _UNSENDABLE as error:
             raise _unsendable(name, column, cell, error) from error
     return columns

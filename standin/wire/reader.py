@@ -53,6 +53,10 @@ class Reader:
 
     def ub(self) -> int:
         """Read a variable-length integer. The sign bit counts, so this also reads sb fields."""
+        at = self._at
+        if self._data[at : at + 1] == b"\0":  # most are: without a call
+            self._at = at + 1
+            return 0
         length = self.u8()
         if length == 0:
             return 0
@@ -65,6 +69,10 @@ class Reader:
 
     def skip_fields(self, pattern: str) -> None:
         """Skip fields: "b" is a byte, "u" a variable-length integer."""
+        size = len(pattern)
+        if self._data.startswith(bytes(size), self._at):  # most are: at once
+            self._at += size
+            return
         for kind in pattern:
             first = self.u8()
             if first and kind == "u":

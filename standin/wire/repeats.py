@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,18 @@ class RepeatedValues:
             for cells, mask in zip(columns, repeated, strict=True)
         ]
         return kept, _messages(np.column_stack(repeated))
+
+    def leave_out_of(self, row: Sequence[bytes]) -> tuple[bytes, Sequence[bytes]]:
+        """Return the message before one row, empty if it repeats nothing, and the values that are sent."""
+        last, self._last = self._last, list(row)
+        if not last:
+            return b"", row
+        sent = [value != before or kind in _ALWAYS_SENT for value, before, kind in zip(row, last, self.types, strict=True)]
+        if all(sent):
+            return b"", row
+        bits = sum(1 << place for place, is_sent in enumerate(sent) if is_sent)
+        vector = bits.to_bytes((len(sent) + 7) // 8, "little")
+        return bytes((BIT_VECTOR,)) + ub(sum(sent)) + vector, [*compress(row, sent)]
 
     def _repeated(self, column: int, cells: pa.Array) -> Bools:
         mask = np.zeros(len(cells), np.bool_)

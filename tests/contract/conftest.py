@@ -22,11 +22,13 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def second_url(url: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def second_url(url: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Another database of the same kind."""
     if url.startswith("sqlite"):
-        return f"sqlite:///{tmp_path}/second.db"
-    return str(request.getfixturevalue("postgres").new_database())
+        yield f"sqlite:///{tmp_path}/second.db"
+        return
+    with request.getfixturevalue("postgres").empty_database() as second:
+        yield second
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from redolake.steps.snapshots.read import limit_rate
 from redolake.steps.snapshots.read_task import ReadTask
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
-from tests.integration.test_chunks import large, no_spark, with_another_table
+from tests.integration.test_chunks import large, no_spark, scattered, with_another_table
 from tests.integration.test_pipeline import differences
 from tests.integration.test_resnapshot import other_hours
 
@@ -58,7 +58,7 @@ def test_a_table_that_a_person_has_paused_is_read_by_the_same_follow_once_it_is_
 
 def test_a_policy_does_not_use_its_attempts_up_while_the_hours_are_over(shop: Shop, no_spark: str) -> None:
     again: dict[str, Any] = {"on_ddl": {"unknown_ddl": "resnapshot"}, "resnapshot": {"attempts": 2, "pause_minutes": 0}}
-    pipeline = large(shop, **again)
+    pipeline = scattered(shop, **again)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     shop.run_sql("ALTER TABLE parts MODIFY (place CHAR(20))")
     shop.switch_logs()
@@ -76,7 +76,7 @@ def test_a_policy_does_not_use_its_attempts_up_while_the_hours_are_over(shop: Sh
 
 def test_a_table_of_another_pipeline_cannot_be_paused(shop: Shop, no_spark: str) -> None:
     with pytest.raises(Terminal, match="is no table of the pipeline"):
-        steps.pause_snapshots(large(shop), ["SHOP.PART"], paused=True, by="ann")
+        steps.pause_snapshots(scattered(shop), ["SHOP.PART"], paused=True, by="ann")
 
 
 def test_the_command_shows_bytes_time_and_pauses_also_of_tables_that_nothing_reads(

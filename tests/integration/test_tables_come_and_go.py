@@ -17,7 +17,7 @@ from tests.integration.test_pipeline import differences
 from tests.references.plain_lake import PlainLake
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
-MANY = int(os.environ.get("REDOLAKE_MANY_TABLES", "20"))
+MANY = int(os.environ.get("REDOLAKE_MANY_TABLES", "8"))
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
-from datetime import datetime, timedelta
+from contextlib import AbstractContextManager, closing, nullcontext
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,12 @@ HELD = {
 _runs: dict[tuple[object, ...], sqlite3.Connection] = {}
 
 
+@cache
+def lately(module: str) -> datetime:
+    """Return when a module first asked, so that its ledgers have the same runs."""
+    return datetime.now(UTC)
+
+
 class CockpitLedger:
     """Writes through the ledger's own interface; `at` moves its clock."""
 
@@ -70,10 +77,14 @@ class CockpitLedger:
         self.tables = [table.id for table in self.pipeline.tables]
         self.ledger: Ledger = open_ledger(self.url, "shop", lambda: self.clock)
 
+    def at_once(self) -> AbstractContextManager[None]:
+        """Return the ledger's transaction, or nothing within one."""
+        return self.ledger.at_once() if self.ledger._under_way is None else nullcontext()
+
     def start(self) -> None:
         """Record a first snapshot of all tables."""
         self.clock = self.now - timedelta(days=1)
-        with self.ledger.at_once():
+        with self.at_once():
             self.ledger.start_at(Position(7, INCARNATION, Scn(FIRST_SCN)))
             for table in self.tables:
                 self.ledger.add_table(table, Scn(FIRST_SCN))
@@ -83,13 +94,16 @@ class CockpitLedger:
 
     def window(self, number: int, ends_at: datetime, *, applied: bool = True, **terms: int) -> None:
         """Record a window that was planned 20 s after its end and landed 12 s later; the batch took 9 s, 3 s after that."""
+        with self.at_once():
+            self._write_window(number, ends_at, applied, terms)
+
+    def _write_window(self, number: int, ends_at: datetime, applied: bool, terms: dict[str, int]) -> None:
         start = FIRST_SCN + number * SCNS
         scns = ScnRange(Scn(start), Scn(start + SCNS))
         name = f"{INCARNATION:010d}-{start:020d}-{start + SCNS:020d}"
         self.clock = ends_at + timedelta(seconds=20)
-        with self.ledger.at_once():
-            lease = self.ledger.lease("capture/shop", "airflow:shop_capture", 60)
-            self.ledger.plan_window(name, INCARNATION, scns, {}, lease, ends_at)
+        lease = self.ledger.lease("capture/shop", "airflow:shop_capture", 60)
+        self.ledger.plan_window(name, INCARNATION, scns, {}, lease, ends_at)
         self.clock += timedelta(seconds=12)
         rows = terms.get("landed", 1200 + number % 7 * 90)
         account = {"landed": rows, "applied": rows - 40, "rolled_back": 25, "carried_out": 15, **terms}
@@ -140,6 +154,10 @@ class CockpitLedger:
                 file.backup(_runs.setdefault(settings, sqlite3.connect(":memory:")))
 
     def write_run(self, windows: int, lag_seconds: float) -> None:
+        with self.at_once():
+            self._write_run(windows, lag_seconds)
+
+    def _write_run(self, windows: int, lag_seconds: float) -> None:
         self.start()
         last = self.now - timedelta(seconds=lag_seconds)
         for number in range(windows):

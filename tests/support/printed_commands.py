@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -61,22 +61,30 @@ PLACEHOLDER = re.compile(r"(?<![\w.-])({})(?![\w-])".format("|".join(map(re.esca
 # --- What the code prints --------------------------------------------------------------------------------------------
 
 
-def docstrings(tree: ast.AST) -> set[int]:
+def docstrings(nodes: Iterable[ast.AST]) -> set[int]:
     """Return the strings that nobody is shown. Those of errors become a page, and those of commands their help."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, kinds) and node.body]
+    bodies = [node.body[0] for node in nodes if isinstance(node, kinds) and node.body]
     return {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
 
 
 def texts(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield each text of the code, by the name of the function or constant that has it, with each way to fill its parts."""
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    not_shown = docstrings(tree)
-    for name, scope, node in named_nodes(tree, "", tree):
-        is_text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-        if is_text and id(node) not in parts and id(node) not in not_shown and re.search("redolake |make ", ast.unparse(node)):
+    nodes = [*ast.walk(tree)]
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    not_shown = parts | docstrings(nodes)
+    shown = {id(node) for node in nodes if is_text(node) and id(node) not in not_shown and SAYS.search(ast.unparse(node))}
+    for name, scope, node in named_nodes(tree, "", tree) if shown else ():
+        if id(node) in shown:
             for text in forms(node, scope):  # type: ignore[arg-type]
                 yield name, text
+
+
+SAYS = re.compile("redolake |make ")
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def named_nodes(node: ast.AST, name: str, scope: ast.AST) -> Iterator[tuple[str, ast.AST, ast.AST]]:

@@ -135,6 +135,20 @@ DEAR: Mapping[str, str] = {
     ),
 }
 CASES: Mapping[str, str] = {
+    "tests/contract/test_migrations.py::"
+    "test_a_killed_migration_leaves_the_ledger_as_it_was": "three databases and two states of a ledger: one transaction",
+    "tests/integration/test_chunks.py::"
+    "test_a_partition_that_changes_between_the_chunks_begins_the_snapshot_again": "one check of a plan's names, under four DDL",
+    "tests/integration/test_chunks.py::"
+    "test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_equal": "one reading that goes on, six points",
+    "tests/integration/test_standby_lives.py::"
+    "test_a_life_on_a_standby_alone_loses_nothing": "generated lives: three or four of ten, under both readings of an SCN",
+    "tests/integration/test_standby_lives.py::"
+    "test_a_life_on_a_standby_loses_nothing": "generated lives: three or four of ten, under both readings of an SCN",
+    "tests/integration/test_unknown_transactions.py::"
+    "test_such_a_change_in_a_batch_that_ends_before_the_snapshot_is_not_forgotten": "one list of such changes",
+    "tests/witness/test_debezium.py::"
+    "test_the_shops_events_are_the_rows_of_the_source": "one history as three readers of Debezium see it",
     "tests/integration/test_many_cores.py::"
     "test_each_stage_with_all_rows_uses_all_cores": "one function divides by the cores, of one machine or of two workers",
     "tests/integration/spark/test_damaged_log.py::"

@@ -41,7 +41,10 @@ def test_the_generated_pages_are_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("one", [*assumptions()], ids=lambda one: one.test)
+ASSUMPTIONS = [*assumptions()]
+
+
+@pytest.mark.parametrize("one", ASSUMPTIONS, ids=lambda one: one.test)
 def test_an_assumption_is_said_where_it_is_used(one: Assumption) -> None:
     """A comment that has gone takes its assumption with it."""
     assert (ROOT / one.used_in).is_file()
@@ -78,7 +81,7 @@ def sentences(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", ABOUT_LIBRARIES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_sentence_about_a_library_has_a_test(page: Path) -> None:
     """It begins with the library, or a clause of it does: others are found by reading only."""
-    proven = [words_of(one.says) for one in assumptions() if ROOT / one.used_in == page]
+    proven = [words_of(one.says) for one in ASSUMPTIONS if ROOT / one.used_in == page]
     said = [sentence for sentence in sentences(page) if any(SAYS.search(part) for part in re.split(r"(?<=[;:]) ", sentence))]
     assert [sentence for sentence in said if not any(words in sentence for words in (*proven, *OURS))] == []
 

@@ -41,7 +41,11 @@ def sources(*endings: str) -> Iterator[Path]:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Yield the functions of a file. Only statements have others in them, and they are a tenth of all nodes."""
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        left += (below for name in ("body", "orelse", "finalbody", "handlers", "cases") for below in getattr(node, name, ()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 

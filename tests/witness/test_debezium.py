@@ -1,6 +1,6 @@
 """An unmodified Debezium agrees with the stand-in and with Redolake: its events, folded, are the rows of both.
 
-`make witness` runs all of these; `make test` those that are not marked `witness`: the three modes over two redo threads.
+`make witness` runs all of these; `make test` those that are not marked `witness`: two redo threads, in one of the three modes.
 """
 
 from __future__ import annotations

@@ -78,8 +78,10 @@ class Chain:
             self._advance(link)
 
     def _follow_hint(self) -> None:
-        """Begin at the newest window that the ledger knows, if its manifest is there."""
+        """Begin at the newest window that the ledger knows, if its manifest is there. It is asked once: before the first window
+        there is nothing to know, and later ones are found by their links."""
         known = [name for name in self._recent() if self._is_kept(name)]
+        self._recent = tuple
         while known:
             self.finish(layout.start_position(known[-1]).name)
             manifest = self._read_manifest(known[-1])

@@ -117,11 +117,10 @@ class LedgerBase:
 def database_errors(engine: Engine) -> Iterator[None]:
     """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), LedgerDamaged for what the
     ledger lacks or its database finds damaged, Terminal for others."""
-    where = url_text(engine)
     try:
         yield
     except DBAPIError as error:
-        said = driver_text(engine, error)
+        where, said = url_text(engine), driver_text(engine, error)
         cause = error if said == without_breaks(error.orig) else None  # a log shows an error's cause too, with its own text
         known = f"{getattr(error.orig, 'sqlstate', None) or ''}: {said}"
         if DAMAGE.search(known):

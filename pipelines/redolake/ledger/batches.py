@@ -110,8 +110,9 @@ class Batches(LedgerBase):
         for start in range(0, len(batches), BATCHES_AT_ONCE):
             some, now = batches[start : start + BATCHES_AT_ONCE], self._now()
             with self._read() as connection:
-                named = select(B.name).where(B.pipeline == self._pipeline, B.name.in_([batch.name for batch in some]))
-                known = set(connection.execute(named).scalars())
+                named = (B.pipeline == self._pipeline, B.name.in_([batch.name for batch in some]))
+                found = connection.execute(select(B.name, B.state, B.start_scn, B.end_scn).where(*named))
+                known = {row.name: (row.state, row.start_scn, row.end_scn) for row in found}
             rows = [
                 {
                     "pipeline": self._pipeline,
@@ -135,7 +136,7 @@ class Batches(LedgerBase):
                         if batch.name in ours and batch.at is not None and is_shown(batch.at, now):
                             add_changes(connection, self._pipeline, batch.changes, batch.at)
             for batch in some:
-                if batch.name in known:
+                if known.get(batch.name, done := ("applied", batch.scns.start, batch.scns.end)) != done:
                     self.record_applied(batch.name, batch.scns, batch.spec_path, batch.result, batch.changes)
 
     def batch(self, name: str) -> BatchEntry | None:

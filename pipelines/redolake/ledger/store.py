@@ -82,7 +82,7 @@ def _is_current(engine: Engine) -> bool:
     with database_errors(engine), engine.begin() as connection:
         if version_of(connection) != t.VERSION:
             return False
-        _check_whole_once(connection, own_parts())
+        _check_whole_once(connection, own_parts)
         return True
 
 
@@ -104,7 +104,7 @@ def engine_to_read(url: str) -> Engine | None:
         if found is not None:
             check_known(found, engine)
             check_version(found, engine)
-            _check_whole_once(connection, parts_at(found))
+            _check_whole_once(connection, lambda: parts_at(found))
     if found is None:
         engine.dispose()
         return None
@@ -269,8 +269,8 @@ def _on_sqlite_begin(connection: Connection) -> None:
         connection.connection.driver_connection.execute("BEGIN")  # type: ignore[union-attr]
 
 
-def _check_whole_once(connection: Connection, parts: Parts) -> None:
+def _check_whole_once(connection: Connection, parts: Callable[[], Parts]) -> None:
     """Check the tables once in a process; what goes later is an error of the statement that needs it."""
     if connection.engine.url not in _whole:
-        check_whole(connection, parts)
+        check_whole(connection, parts())
         _whole.add(connection.engine.url)

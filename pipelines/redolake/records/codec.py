@@ -16,7 +16,7 @@ import json
 import re
 import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast
@@ -84,7 +84,12 @@ def check_of(body: Mapping[str, Any]) -> str:
 
 def _body(record: Any) -> dict[str, Any]:
     kind = type(record)
-    return {**asdict(record), "record": noun_of(kind), "format": format_of(kind)}
+    return {**_fields(record), "record": noun_of(kind), "format": format_of(kind)}
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """Return what `asdict` does of the record alone: what is in it is made plain by the encoder, and not copied before."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def to_body(record: Any) -> dict[str, Any]:
@@ -206,6 +211,8 @@ def _unreadable(kind: type[Any], errors: Sequence[ErrorDetails], file: str) -> F
 
 
 def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return _fields(value)
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, datetime):

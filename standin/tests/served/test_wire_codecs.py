@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal, localcontext
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from standin.wire import cells as wire_cells
 from standin.wire.cells import Cell, encode_columns, encode_rows
 from standin.wire.messages import row_header
 from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
@@ -21,8 +23,13 @@ from standin.wire.values import decode_bind, encode_out
 
 
 def column_bytes(array: pa.Array, type_: WireType) -> bytes:
-    (cells,) = encode_columns(pa.RecordBatch.from_arrays([array], names=["c"]), (Cell(type_),), lambda _: b"")
-    return b"".join(b"\x07" + cell for cell in cells.to_pylist())
+    """Return the rows of one column as they are encoded by column and, as few rows are, value by value."""
+    batch, cell = pa.RecordBatch.from_arrays([array], names=["c"]), (Cell(type_),)
+    (cells,) = encode_columns(batch, cell, lambda _: b"")
+    by_column = b"".join(b"\x07" + cell for cell in cells.to_pylist())
+    by_value = b"".join(bytes(block.data) for block in encode_rows([batch], cell, lambda _: b"", whole=True))
+    assert by_column == by_value
+    return by_column
 
 
 def row_bytes(values: list, type_: WireType) -> bytes:
@@ -119,10 +126,14 @@ def test_extra_bytes_after_a_request_are_an_error():
 
 
 def sent(batches: list[dict[str, list]], *types: WireType) -> bytes:
-    """Return all rows of a result as they are sent."""
-    cells = tuple(Cell(type_) for type_ in types)
-    blocks = encode_rows([pa.RecordBatch.from_pydict(b) for b in batches], cells, lambda _: b"")
-    return b"".join(bytes(block.first(len(block))) for block in blocks)
+    """Return all rows of a result as they are sent, value by value as few rows are, and by column."""
+    cells, ways = tuple(Cell(type_) for type_ in types), []
+    for few in (wire_cells.FEW_ROWS, 0):
+        with mock.patch.object(wire_cells, "FEW_ROWS", few):
+            blocks = encode_rows([pa.RecordBatch.from_pydict(b) for b in batches], cells, lambda _: b"")
+            ways.append(b"".join(bytes(block.first(len(block))) for block in blocks))
+    assert ways[0] == ways[1]
+    return ways[0]
 
 
 def test_a_repeated_value_is_a_bit_and_not_bytes():

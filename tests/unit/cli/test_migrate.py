@@ -17,7 +17,7 @@ from redolake.land.landing import Landing
 from redolake.records.handover import FirstPosition
 from redolake.values.redo import Encoding
 from tests.contract.newer import NEWER, RELEASED, contents_of, forget, make_unversioned, newer_redolake, run_in
-from tests.states.cockpit_ledger import CockpitLedger
+from tests.states.cockpit_ledger import CockpitLedger, lately
 
 READ_ONLY = (
     "status", "windows", "tables", "explain-lag", "metrics", "plan", "tx list", "schema log SHOP.ORDERS", "validate", "doctor",
@@ -28,7 +28,7 @@ READ_ONLY = (
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CockpitLedger]:
     """A pipeline as this Redolake leaves it, and its file."""
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
-    found = CockpitLedger(tmp_path, datetime.now(UTC))
+    found = CockpitLedger(tmp_path, lately(__name__))
     found.run()
     at = found.ledger.position()
     assert at is not None

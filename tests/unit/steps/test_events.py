@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,12 @@ from redolake.steps.shared import events
 from redolake.steps.shared.events import due_events, record_failure
 from redolake.values.events import FIELDS, FOLDER, commits_of
 from redolake.values.table import TableId
-from tests.states.cockpit_ledger import CockpitLedger
+from tests.states.cockpit_ledger import CockpitLedger, lately
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path) -> Pipeline:
-    made = CockpitLedger(tmp_path, datetime.now(UTC))
+    made = CockpitLedger(tmp_path, lately(__name__))
     made.run()
     made.hold_stock()
     made.decide()
