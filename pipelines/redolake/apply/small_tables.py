@@ -23,6 +23,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import prepare_range
 from redolake.apply.delivery.few_changes import columns_to_fetch, is_plain, prepare_here
 from redolake.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToMerge
+from redolake.apply.landed.decoded import fetch_changes
 from redolake.apply.own_columns import of_change
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.probes import take_together
@@ -139,12 +140,6 @@ def groups_of(counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
 def is_few(changes: int, side_by_side: int) -> bool:
     """Return whether this process prepares a table sooner than Spark, which prepares so many tables at a time."""
     return changes * side_by_side <= MOST_HERE
-
-
-def fetch_changes(changes: DataFrame, names: Sequence[str], most_bytes: int) -> pa.Table:
-    """Return these columns of assembled changes, by one job. A longer redo SQL is NULL."""
-    sql = F.when(F.octet_length("sql_redo") <= most_bytes, F.col("sql_redo")).alias("sql_redo")
-    return changes.select("table_number", "range_number", *(sql if name == "sql_redo" else name for name in names)).toArrow()
 
 
 def changes_in(found: pa.Table, table: int, commit_range: int) -> pa.Table:

@@ -341,11 +341,7 @@ def check_position(table: Target, task: TableTask, position: int | None) -> None
 def merge_net_change(context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, writer: Writer) -> RowCounts:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        merged, options = None, task.destination.options
-        if prepared.rows is not None:
-            merged = writer.merge_rows(prepared.rows, prepared.has, options)
-        if merged is None:
-            merged = writer.merge(prepared.changes(), prepared.has, options)
+        merged = writer.merge(prepared.changes, prepared.has, task.destination.options, prepared.rows)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)

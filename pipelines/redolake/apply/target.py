@@ -133,12 +133,11 @@ class Terms:
 class Writer(Protocol):
     """What may be committed. Each verb is one commit, with the tag."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        """Commit net changes. Commit nothing, and return None, at a position that the table has."""
-
-    def merge_rows(self, rows: pa.Table, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        """Commit net changes that this process has, of a table that takes them. Commit nothing, and return None, where `merge`
-        has to do it."""
+    def merge(
+        self, net: Callable[[], DataFrame], has: NetColumns, options: TargetOptions, rows: pa.Table | None = None
+    ) -> RowCounts | None:
+        """Commit net changes: `net` makes their frame, `rows` are the same, where this process has them and the table takes
+        them. Commit nothing, and return None, at a position that the table has."""
 
     def append(self, rows: DataFrame, *, new_columns: bool = False) -> None: ...
 

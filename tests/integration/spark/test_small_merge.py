@@ -191,7 +191,7 @@ def test_each_value_of_each_type_is_what_spark_wrote_to_each_reader(spark, tmp_p
     net = before.rename_columns([frames.after(ids[name]) if name in ids else name for name in before.column_names])
     net = net.append_column("k1", net["a1"]).append_column("op", pa.array(["U"] * len(net)))
     with table.commit(Terms(TABLE, None, any_rows=True), Tag(table.app_id, 9, {}), "merge") as writer:
-        merged = writer.merge_rows(net, NetColumns((1,)), options)
+        merged = writer.merge(partial(pytest.fail, "Spark merges"), NetColumns((1,)), options, net)
 
     assert merged == RowCounts(updated=len(before))
     assert in_order(rows_by_arrow(table)) == in_order(before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -145,13 +145,13 @@ class DeltaTarget(DeltaTable):
 
 
 class ChangeWriter(Writer):
-    """The writer with the verbs that only changes of rows need."""
+    """The writer with the verb that only changes of rows need."""
 
-    def merge(self, net: DataFrame, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        return merge.merge(self, net, has, options)
-
-    def merge_rows(self, rows: pa.Table, has: NetColumns, options: TargetOptions) -> RowCounts | None:
-        return small_merge.merge_rows(self, rows, has, options)
+    def merge(
+        self, net: Callable[[], DataFrame], has: NetColumns, options: TargetOptions, rows: pa.Table | None = None
+    ) -> RowCounts | None:
+        merged = None if rows is None else small_merge.merge_rows(self, rows, has, options)
+        return merge.merge(self, net(), has, options) if merged is None else merged
 
 
 def upkeep(spec: MaintenanceSpec, what: str) -> Tag:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+import pyarrow as pa
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -115,6 +116,12 @@ def decode(
             )
         )
     return unite(parts)
+
+
+def fetch_changes(changes: DataFrame, names: Sequence[str], most_bytes: int) -> pa.Table:
+    """Return these columns of assembled changes, by one job. A longer redo SQL is NULL."""
+    sql = F.when(F.octet_length("sql_redo") <= most_bytes, F.col("sql_redo")).alias("sql_redo")
+    return changes.select("table_number", "range_number", *(sql if name == "sql_redo" else name for name in names)).toArrow()
 
 
 def nulls_of(version: TableVersion, rules: Rules) -> Expression:
