@@ -68,7 +68,7 @@ def repair(
     tag = Tag(table.app_id, one.complete_to, task.metadata) if task.advances else stays
     terms = Terms(one.table, Owner.of(one.app_id, one.origin), may_commit, covers=task.covers)
     with table.commit(terms, tag, "repair") as writer:
-        merged = writer.merge(net, has, one.options)
+        merged = writer.merge(lambda: net, has, one.options)
     assert table.version is not None
     return table.version, merged or RowCounts()
 
