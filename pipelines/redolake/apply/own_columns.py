@@ -28,7 +28,7 @@ def with_own_columns(net: pa.Table, options: TargetOptions) -> pa.Table:
     rows = net.select(["op", *columns_of_change(options)]).to_pylist()
     for name in options.own_columns:
         own = OWN_COLUMNS[name]
-        net = net.append_column(name, pa.array(map(own.of_row, rows), to_arrow_type(parse_type(own.type))))
+        net = net.append_column(name, pa.array(map(own.value, rows), to_arrow_type(parse_type(own.type))))
     return net
 
 

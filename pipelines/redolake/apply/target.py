@@ -60,7 +60,7 @@ class KeyRange:
     high: int
 
 
-def key_range(column: TargetColumn | None, seen: Row) -> KeyRange | None:
+def key_range(column: TargetColumn | None, seen: Row | Mapping[str, Any]) -> KeyRange | None:
     """Return the range by the answer to the look at the net changes; None where they have no keys."""
     return None if column is None or seen["low"] is None else KeyRange(column, int(seen["low"]), int(seen["high"]))
 

@@ -43,6 +43,12 @@ def read_text(encoding: Encoding, octets: bytes) -> str:
     return decode_text(octets, codec)
 
 
+def as_read(version: TableVersion, delivery: Delivery, rules: Rules) -> tuple[TableVersion, dict[int, TypeRule]]:
+    """Return the version as the redo shows it, and the rule of each of its columns."""
+    shown = as_shown(version, delivery)
+    return shown, {column.id: rules.get(column.id) for column in shown.columns}
+
+
 def decode_frame(
     frame: DataFrame,
     version: TableVersion,
@@ -56,8 +62,7 @@ def decode_frame(
     single_quotes: bool,
     pieces: bool = False,
 ) -> DataFrame:
-    version = as_shown(version, delivery)
-    types = {column.id: rules.get(column.id) for column in version.columns}
+    version, types = as_read(version, delivery, rules)
     schema_of = pieces_schema if pieces else changes_schema
     arrow = schema_of(to_arrow_schema(frame.schema), version, types, before)
 
@@ -93,8 +98,7 @@ def decode_rows(
 ) -> pa.RecordBatch:
     """Decode few rows in this process, without the compiled loops, which take 120 MB."""
     check_arrow()
-    version = as_shown(version, delivery)
-    types = {column.id: rules.get(column.id) for column in version.columns}
+    version, types = as_read(version, delivery, rules)
     return decode_changes(
         rows, version, types, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes, before=before,
         delivery=delivery,

@@ -136,7 +136,8 @@ class Batches(LedgerBase):
                         if batch.name in ours and batch.at is not None and is_shown(batch.at, now):
                             add_changes(connection, self._pipeline, batch.changes, batch.at)
             for batch in some:
-                if known.get(batch.name, done := ("applied", batch.scns.start, batch.scns.end)) != done:
+                done = ("applied", batch.scns.start, batch.scns.end)
+                if known.get(batch.name, done) != done:
                     self.record_applied(batch.name, batch.scns, batch.spec_path, batch.result, batch.changes)
 
     def batch(self, name: str) -> BatchEntry | None:

@@ -11,7 +11,6 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery import appended, keyed, reread_rows, whole_table
 from redolake.apply.delivery.prepared import PreparedRange, TableRange
 from redolake.apply.quarantine.divide import check_plain
-from redolake.apply.schema import check_columns
 from redolake.apply.spark.probes import Plan
 from redolake.values.delivery import (
     PLAIN,
@@ -23,15 +22,13 @@ from redolake.values.delivery import (
     RereadValues,
     WholeTable,
 )
-from redolake.values.lake_columns import with_lake_names
 
 
 def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     """Raise the range's problem, or SchemaConflict for a target with other columns, before anything is decoded."""
     if part.committed.problem is not None:
         raise part.committed.problem
-    lake = with_lake_names(part.version, part.there.options)
-    check_columns(lake, part.task.course.rules, part.table.columns, context.translation)
+    part.check_columns(context.translation)
     check_plain(
         context, part.table, part.task, part.commit_range, is_plain=part.commit_range.delivery in (PLAIN, WholeTable(PLAIN))
     )

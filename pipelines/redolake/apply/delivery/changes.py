@@ -48,7 +48,7 @@ def decode_range(
     target = Target(
         columns,
         part.key,
-        frozenset(c.id for c in columns if c.default is not None or c.id in course.defaulted),
+        part.columns_with_default(columns),
         shows_touched,
         tuple(dict.fromkeys((*needed_columns(there.options), *(NEEDS if there.history else ())))),
         computed=frozenset(column.id for version in course.versions for column in version.columns if column.has_default),

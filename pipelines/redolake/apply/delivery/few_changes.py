@@ -16,18 +16,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from redolake.apply.context import ApplyContext
 from redolake.apply.delivery.prepared import TableRange, ToMerge
 from redolake.apply.key_range import ranged_column
-from redolake.apply.landed.decoded import REDO
+from redolake.apply.landed.decoded import REDO, layout
 from redolake.apply.landed.findings import has_none
 from redolake.apply.net.missing_columns import Missing
 from redolake.apply.net.plain_rows import net_rows
 from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
 from redolake.apply.quarantine.divide import has_events
-from redolake.apply.schema import check_columns
-from redolake.apply.target import UPSERT, KeyRange, NetColumns, TargetColumn
+from redolake.apply.target import UPSERT, KeyRange, NetColumns, TargetColumn, key_range
 from redolake.errors import SchemaConflict
 from redolake.values import frames
 from redolake.values.delivery import PLAIN
-from redolake.values.lake_columns import with_lake_names
 from redolake.values.redo import CHANGE_ORDER
 from redolake.values.target_options import TargetOptions
 
@@ -41,21 +39,25 @@ def columns_to_fetch(options: TargetOptions) -> tuple[str, ...]:
 
 def is_plain(context: ApplyContext, part: TableRange) -> bool:
     """Return whether this process knows all rules of the range and its table."""
-    version, there, course, have = part.version, part.there, part.task.course, part.table.columns
-    known = [one for one, _ in part.known_versions]
-    is_one = [(one.columns, one.ignored, one.key) for one in known] == [(version.columns, version.ignored, version.key)]
+    version, there = part.version, part.there
+    is_one = [*map(layout, part.known_versions)] == [layout((version, PLAIN))]
     is_known = version.organization == "heap" and not version.hides_rowids and version.key_kind != "rowid"
     begins_whole = part.commit_range.delivery == PLAIN and there.shadow_from is None
-    more = (version.mapping and version.mapping.changes_rows, there.history, there.options.partition_by, course.mined_names)
+    more = (
+        version.mapping and version.mapping.changes_rows,
+        there.history,
+        there.options.partition_by,
+        part.task.course.mined_names,
+    )
     if not (is_one and is_known and begins_whole) or any(more):
         return False
     if there.quarantine is not None and (part.is_mixed or has_events(context, part.table, part.task)):
         return False
     try:
-        check_columns(with_lake_names(version, there.options), course.rules, have, context.translation)
+        part.check_columns(context.translation)
     except SchemaConflict:
         return False  # it is raised again where Spark prepares the range
-    return not any(have[i].type in INEXACT for i in version.key)
+    return not any(part.table.columns[i].type in INEXACT for i in version.key)
 
 
 def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToMerge | None:
@@ -64,7 +66,7 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
     if len(rows) != part.committed.count:
         return None
     (batch,) = rows.combine_chunks().to_batches()
-    defaulted = frozenset(c.id for c in part.table.columns.values() if c.default is not None or c.id in course.defaulted)
+    defaulted = part.columns_with_default(part.table.columns.values())
     decoded = context.translation.decode_rows(batch, version, PLAIN, course.rules, {*version.key, *defaulted})
     if not has_none(decoded, course.known_from):
         return None
@@ -88,7 +90,5 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
 
 
 def range_of(rows: pa.Table, column: TargetColumn | None) -> KeyRange | None:
-    if column is None or not rows.num_rows:
-        return None
-    bounds = pc.min_max(rows[frames.key(column.id)])
-    return KeyRange(column, int(bounds["min"].as_py()), int(bounds["max"].as_py()))
+    bounds = {} if column is None else pc.min_max(rows[frames.key(column.id)]).as_py()
+    return key_range(column, {"low": bounds.get("min"), "high": bounds.get("max")})

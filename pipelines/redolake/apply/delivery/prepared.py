@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,11 +13,14 @@ from redolake.apply.commit_ranges import CommitRange, Known, known_versions
 from redolake.apply.context import ApplyContext
 from redolake.apply.net.missing_columns import NOTHING_MISSING, Missing
 from redolake.apply.quarantine.divide import NOTHING_TAKEN, Taken
+from redolake.apply.schema import check_columns
 from redolake.apply.spark.probes import Plan
-from redolake.apply.target import NetColumns, Target
+from redolake.apply.target import NetColumns, Target, TargetColumn
+from redolake.apply.translation import Translation
 from redolake.errors import RedolakeError
 from redolake.records.batches.attempt import Windows
 from redolake.records.batches.spec import Destination, TableTask
+from redolake.values.lake_columns import with_lake_names
 from redolake.values.mapping import RowFilter
 from redolake.values.null_rule import is_else_null
 from redolake.values.table import TableVersion
@@ -87,6 +90,15 @@ class TableRange:
     def is_mixed(self) -> bool:
         """Return whether the target's rows are those of several SCNs, as chunks of its snapshot were read."""
         return self.there.settles_at is not None and self.commit_range.start <= self.there.settles_at
+
+    def columns_with_default(self, columns: Iterable[TargetColumn]) -> frozenset[int]:
+        """Return the columns whose default Oracle may show in rows that do not store it."""
+        return frozenset(c.id for c in columns if c.default is not None or c.id in self.task.course.defaulted)
+
+    def check_columns(self, translation: Translation) -> None:
+        """Raise SchemaConflict for a target with other columns."""
+        lake = with_lake_names(self.version, self.there.options)
+        check_columns(lake, self.task.course.rules, self.table.columns, translation)
 
     @property
     def known_versions(self) -> tuple[Known, ...]:
