@@ -165,7 +165,8 @@ def fetch_together(tables: Sequence[TableRange], outcomes: Sequence[Future[Prepa
 
 
 def may_fetch(part: TableRange, ready: ToMerge) -> bool:
-    return part.committed.count <= MOST_FETCHED and not ready.is_empty and ready.has.are_plain and part.table.takes_rows
+    count = part.committed.count
+    return count <= MOST_FETCHED and not ready.is_empty and ready.has.are_plain and part.table.takes_rows(count)
 
 
 def fetch_rows(wanted: Mapping[int, tuple[TableRange, ToMerge]]) -> dict[int, pa.Table]:

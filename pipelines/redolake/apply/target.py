@@ -154,7 +154,7 @@ class Target(Protocol):
     `base_id` names our commits, `app_id` those that continue the load whose contents the table has, `load` that load. `log` is
     None where no table is there; then there is no `position`, the SCN of our last commit, no `version`, the table's own number
     of its last one, and no `filled_to`, the SCN up to which DDL has changed rows. `columns` are those of Oracle, by our id,
-    `bytes` the size of the files: None where it is not known. With `takes_rows`, this process may merge rows that it has.
+    `bytes` the size of the files: None where it is not known.
     """
 
     spark: SparkSession
@@ -179,8 +179,9 @@ class Target(Protocol):
     def schema(self) -> StructType: ...
     @property
     def bytes(self) -> int | None: ...
-    @property
-    def takes_rows(self) -> bool: ...
+
+    def takes_rows(self, changes: int) -> bool:
+        """Return whether this process may merge so many net changes whose rows it has."""
 
     def rows(self, version: int | None = None) -> DataFrame:
         """Return all rows, of now or of a version, those that are marked as deleted too."""

@@ -184,7 +184,7 @@ def test_each_value_of_each_type_is_what_spark_wrote_to_each_reader(spark, tmp_p
     """Each row is merged over itself. A cell may be right where Spark's statistics hide it, and never the other way."""
     path = Lake(spark, tmp_path).load(COLUMNS, "any")
     table = open_table(spark, path, "p/SHOP.T1/1")
-    assert table.takes_rows
+    assert table.takes_rows(1)
     options, before = TargetOptions("any"), rows_by_arrow(table)
     files = {name: file_types(f"{path}/{name}") for name in table.log.files()}  # type: ignore[union-attr]
     ids = {column.name: column.id for column in table.columns.values()}

@@ -81,7 +81,7 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
         upserts=net.rows["op"].to_pylist().count(UPSERT),
         nulled=sum(decoded["nulled"].to_pylist()) if "nulled" in decoded.schema.names else 0,
         asks_target=part.asks_target,
-        rows=with_own_columns(net.rows, options) if part.table.takes_rows else None,
+        rows=with_own_columns(net.rows, options) if part.table.takes_rows(net.rows.num_rows) else None,
     )
 
 

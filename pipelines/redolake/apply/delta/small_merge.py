@@ -43,7 +43,8 @@ from redolake.values.own_columns import DELETED
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
-MOST_BYTES = 1 << 20  # of the files, which are rewritten with each commit
+# Of the files, which are rewritten with each commit: of any small table, and of one that is not much larger than its changes.
+MOST_BYTES, BYTES_A_CHANGE = 1 << 20, 256
 MOST_ROWS, MOST_IN_MEMORY = 100_000, 32 << 20  # of the table, as a file of few bytes may have many: equal texts are there once
 BATCH = 1_000  # rows that are read before their bytes are counted
 # Spark writes a checkpoint in a commit of its own whose version is a multiple of Delta's interval, 10.
@@ -75,10 +76,11 @@ FORM: Mapping[str, Any] = {
 }
 
 
-def takes_rows(table: DeltaTable) -> bool:
-    """Return whether the table is small, and has nothing that is not known here of which another writer must know."""
-    log, size = table.log, table.bytes
-    if log is None or size is None or size > MOST_BYTES or (log.version + 1) % SPARKS_TURN == 0:
+def takes_rows(table: DeltaTable, changes: int) -> bool:
+    """Return whether the table is small for so many changes, and has nothing that is not known here of which another writer must
+    know."""
+    log, size, most = table.log, table.bytes, max(MOST_BYTES, BYTES_A_CHANGE * changes)
+    if log is None or size is None or size > most or (log.version + 1) % SPARKS_TURN == 0:
         return False
     protocol, properties = log.protocol(), log.properties()
     reader, writer = protocol.get("minReaderVersion"), protocol.get("minWriterVersion")
@@ -118,7 +120,7 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     """Return what was merged; None, with nothing committed, where MERGE has to do it, or to skip it. Raise Transient where
     another writer has committed since the table was read."""
     table, log, tag = writer.table, writer.table.log, writer.tag
-    if log is None or not takes_rows(table) or (log.last_txn(tag.app_id) or -1) >= tag.version:
+    if log is None or not takes_rows(table, rows.num_rows) or (log.last_txn(tag.app_id) or -1) >= tag.version:
         return None
     schema = arrow_schema(log)
     assert schema is not None

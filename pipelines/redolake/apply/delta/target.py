@@ -43,9 +43,8 @@ RETENTION = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 
 
 class DeltaTarget(DeltaTable):
-    @property
-    def takes_rows(self) -> bool:
-        return small_merge.takes_rows(self)
+    def takes_rows(self, changes: int) -> bool:
+        return small_merge.takes_rows(self, changes)
 
     def attempt(self) -> Attempt | None:
         found = None if self.log is None or self.position is None else self.log.commit_info(self.app_id, self.position)

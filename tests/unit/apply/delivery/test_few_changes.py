@@ -36,7 +36,7 @@ def part(version: TableVersion = VERSION, there: Destination = THERE, count: int
     given = Course(**{"versions": (version,), **course})
     have = (version.columns[0], V, *([ROWID] if version.key_kind == "rowid" else []))
     columns = {c.id: TargetColumn(c.id, c.name, TRANSLATION.spark_type(c.type, None)) for c in have}
-    target = cast("Any", SimpleNamespace(columns=columns, takes_rows=True, bytes=1))
+    target = cast("Any", SimpleNamespace(columns=columns, takes_rows=lambda changes: True, bytes=1))
     commit_range = CommitRange(0, 100, 200, given.latest, changes=given.deliveries[-1])
     return TableRange(target, TableTask(TABLE, there, given), commit_range, CommittedChanges(cast("Any", None), count))
 

@@ -14,7 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from redolake.apply.delta.small_merge import MOST_BYTES, SPARKS_TURN, arrow_type, as_parquet, merge_tables, takes_rows
+from redolake.apply.delta.small_merge import (
+    BYTES_A_CHANGE,
+    MOST_BYTES,
+    SPARKS_TURN,
+    arrow_type,
+    as_parquet,
+    merge_tables,
+    takes_rows,
+)
 from redolake.apply.delta.table import DeltaTable
 from redolake.apply.target import REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.host import filesystem
@@ -248,12 +256,19 @@ def table_with(folder: Path, **other: Any) -> DeltaTable:
 
 @pytest.mark.parametrize("protocol", [{"minReaderVersion": 1, "minWriterVersion": 2}, NAMED])
 def test_a_small_plain_table_takes_rows(tmp_path: Path, protocol: dict[str, Any]) -> None:
-    assert takes_rows(table_with(tmp_path, protocol=protocol))
+    assert takes_rows(table_with(tmp_path, protocol=protocol), 1)
 
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_any_other_table_is_left_to_merge(tmp_path: Path, other: str) -> None:
-    assert not takes_rows(table_with(tmp_path, **OTHERS[other]))
+    assert not takes_rows(table_with(tmp_path, **OTHERS[other]), 1)
+
+
+def test_a_table_is_rewritten_for_changes_that_are_not_much_smaller(tmp_path: Path) -> None:
+    """5 MiB are written again for 20,000 changes, and not for five."""
+    changes = 20_000
+    table = table_with(tmp_path, size=BYTES_A_CHANGE * changes)
+    assert [takes_rows(table, number) for number in (5, changes - 1, changes)] == [False, False, True]
 
 
 class Settings(dict[str, str]):
@@ -270,9 +285,9 @@ def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, name: str) -> None:
     table = table_with(tmp_path)
     table.path = "s3a://lake/t"
     table.spark = Settings()  # type: ignore[assignment]
-    assert takes_rows(table)
+    assert takes_rows(table, 1)
     table.spark = Settings({name: "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
-    assert not takes_rows(table)
+    assert not takes_rows(table, 1)
 
 
 @pytest.mark.parametrize("ignores", [True, False])
@@ -293,4 +308,4 @@ def test_a_store_that_creates_a_file_twice_is_left_to_merge(
 
 
 def test_no_table_takes_no_rows(tmp_path: Path) -> None:
-    assert not takes_rows(DeltaTable(None, str(tmp_path), "p/SHOP.T/1"))  # type: ignore[arg-type]
+    assert not takes_rows(DeltaTable(None, str(tmp_path), "p/SHOP.T/1"), 1)  # type: ignore[arg-type]
