@@ -78,7 +78,7 @@ def announce(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt 
         return None
     if answering_policy(pipeline.ddl_policies(table), policy) is None:
         return name_policy(hold, policy)
-    hours = pipeline.resnapshot_limits(table).hours_utc
+    hours = pipeline.settings(table).resnapshot.hours_utc
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
         cure = f"wait, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"

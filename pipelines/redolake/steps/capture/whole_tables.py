@@ -97,7 +97,7 @@ def read_whole(
 ) -> WholeTable:
     """Read one table AS OF the window's end. An error is recorded: it stops no other table."""
     scn, table = Scn(made.window.scns.end - 1), needed.version.table
-    most = context.pipeline.resnapshot_limits(table).max_rows
+    most = context.pipeline.settings(table).resnapshot.max_rows
 
     def write(answers: Iterator[Any]) -> tuple[str, int]:
         return context.landing.windows.write_whole(made.window.name, file, limit_rows(answers, table, most))
