@@ -179,7 +179,8 @@ class Pipeline(PipelineSettings):
 
     def complete(self, own: Entry) -> Entry:
         shared = {name: completed(own, self, name) for name in SharedSettings.model_fields}
-        others = {name: mask for name, mask in self.mask.items() if column_name(name) not in own.masks}
+        masks = own.masks
+        others = {name: mask for name, mask in self.mask.items() if column_name(name) not in masks}
         return own.model_copy(update={**shared, "mask": {**own.mask, **others}})  # of masks the first pattern counts
 
     @property

@@ -72,8 +72,8 @@ class SharedSettings(ShapeSettings):
 def completed(own: Settings, of_pipeline: Settings, name: str) -> Any:
     """Return a setting as the table has it; what it does not say of it is the pipeline's."""
     mine, theirs = getattr(own, name), getattr(of_pipeline, name)
+    if name not in own.model_fields_set:
+        return theirs
     if isinstance(type(own).model_fields[name].default, Settings):
-        return theirs.model_copy(update={one: completed(mine, theirs, one) for one in type(mine).model_fields})
-    if isinstance(theirs, dict):
-        return {**theirs, **mine}
-    return mine if name in own.model_fields_set else theirs
+        return theirs.model_copy(update={one: completed(mine, theirs, one) for one in mine.model_fields_set})
+    return {**theirs, **mine} if isinstance(theirs, dict) else mine
