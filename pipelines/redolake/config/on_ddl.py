@@ -1,4 +1,4 @@
-"""What happens at a DDL, by its kind: values/ddl_policies.py has what each value does."""
+"""What happens at a DDL, by its kind."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import Literal
 from pydantic import Field
 
 from redolake.config.values import Settings
+from redolake.values.table import TableId
 
 
 class OnDdl(Settings):
-    """What to do at a DDL. A table's settings count before the pipeline's."""
+    """What to do at a DDL. The defaults remove no row and change no value.
+
+    follow       do the same in Delta: to rows, or to the column
+    keep         leave the rows in Delta as they are, and go on
+    resnapshot   stop the table before the statement, and read it again by itself, within the limits of `resnapshot`
+    hold         stop the table before the statement
+    """
 
     truncate: Literal["follow", "keep", "hold"] = Field(
         "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
@@ -47,3 +54,12 @@ class OnDdl(Settings):
         description="any other DDL that is not followed, or a transaction that may have changed the table in redo that was "
         "never read: snapshot the table again by itself, or hold it",
     )
+
+
+class DdlPolicies(OnDdl):
+    """Those of one table; `renamed_to` is its name in Oracle, as its entry declares it."""
+
+    renamed_to: TableId | None = None
+
+
+DEFAULT_POLICIES = DdlPolicies()

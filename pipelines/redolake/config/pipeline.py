@@ -12,11 +12,11 @@ from typing import Any, Self, TypeVar
 from pydantic import model_validator
 
 from redolake.config.mapping import column_name
+from redolake.config.on_ddl import DdlPolicies
 from redolake.config.pipeline_settings import PipelineSettings
 from redolake.config.shared_settings import SharedSettings, completed
-from redolake.config.tables import Match, Table
+from redolake.config.tables import Match, Table, TableSettings
 from redolake.host.paths import segment
-from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.history import FOLDER
 from redolake.values.lake_rules import CHANGE_FEED
 from redolake.values.mapping import SecretName
@@ -24,7 +24,7 @@ from redolake.values.quarantine import FOLDER as QUARANTINE
 from redolake.values.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
 from redolake.values.target_options import TargetOptions
 
-Entry = TypeVar("Entry", Table, Match)
+Entry = TypeVar("Entry", bound=TableSettings)
 
 
 class Pipeline(PipelineSettings):

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from redolake.config import Pipeline
+from redolake.config.on_ddl import DdlPolicies
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.context import Run
 from redolake.land.dictionary import Readings
@@ -15,7 +16,7 @@ from redolake.ledger import TableEntry
 from redolake.reconcile.table_versions import known_versions
 from redolake.records.approvals import Approval
 from redolake.records.batches.spec import HoldAt
-from redolake.values.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
+from redolake.values.ddl_policies import ANSWERS, Answers, PolicyName
 from redolake.values.table import TableId
 
 

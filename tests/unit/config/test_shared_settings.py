@@ -36,7 +36,9 @@ GROUPS = {"properties", "rename", "add", "mask"}
 
 
 def pipeline(of_pipeline: dict[str, Any], of_table: dict[str, Any], entry: str = "table") -> Pipeline:
-    return Pipeline.model_validate({**PLACES, **of_pipeline, "tables": [{entry: "S.T" if entry == "table" else "S.*", **of_table}]})
+    return Pipeline.model_validate(
+        {**PLACES, **of_pipeline, "tables": [{entry: "S.T" if entry == "table" else "S.*", **of_table}]}
+    )
 
 
 def setting(found: Pipeline, name: str) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.config.on_ddl import DdlPolicies
 from redolake.context import Run
 from redolake.errors import OF_ALL_TABLES, RedolakeError, SchemaConflict
 from redolake.host import crash
@@ -27,7 +28,6 @@ from redolake.records.windows import WholeTable, WindowManifest, WindowPlan
 from redolake.source import Source, read_tables
 from redolake.steps.shared.table_rows import read_rows
 from redolake.steps.snapshots.resnapshot import limit_rows
-from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import BEFORE_ALL, Scn
