@@ -9,8 +9,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from redolake.config import Pipeline, Table
+from redolake.config.shared_settings import SharedSettings
 from redolake.source.driver_options import driver_options
-from redolake.values.target_options import DEFAULT
 
 HEAD = """\
 # Configuration
@@ -41,8 +41,6 @@ TABLES = """
 table alone: {shared}. Of `properties`, the table's count before the pipeline's.
 
 """
-# How the description of a table's setting says that it is the pipeline's.
-AS_PIPELINE = ("as `", "the same", "the pipeline's setting")
 PATTERNS = """
 ## Patterns of tables
 
@@ -104,8 +102,8 @@ logged.
 
 
 def page() -> str:
-    of_pipeline, of_table = dict(settings(Pipeline, "")), dict(settings(Table, ""))
-    shared = [name for name, field in of_table.items() if name in of_pipeline and is_pipelines(field, of_pipeline[name])]
+    shared, of_table = [name for name, _ in settings(SharedSettings, "")], dict(settings(Table, ""))
+    of_pipeline = dict(sorted(settings(Pipeline, ""), key=lambda item: item[0] in shared))
     own = {name: field for name, field in of_table.items() if name not in shared}
     first = dict(sorted(own.items(), key=lambda item: item[0] not in ("table", "target")))
     rest = REST.replace("{options}", ", ".join(f"`{name}`" for name in sorted(driver_options())))
@@ -121,18 +119,13 @@ def by_group(fields: dict[str, FieldInfo]) -> Iterator[str]:
         yield "".join(line(name, field) for name, field in fields.items() if name.startswith(f"{group}."))
 
 
-def is_pipelines(field: FieldInfo, of_pipeline: FieldInfo) -> bool:
-    said = field.description or ""
-    return said == of_pipeline.description or said.startswith(AS_PIPELINE)
-
-
 def groups(names: list[str]) -> list[str]:
     """Return the settings in quotes, those of one group as `group.*`."""
     return list(dict.fromkeys(f"`{group}.*`" if rest else f"`{group}`" for group, _, rest in (n.partition(".") for n in names)))
 
 
 def line(name: str, field: FieldInfo) -> str:
-    found = default(field, getattr(DEFAULT, name, None))
+    found = default(field)
     return f"* `{name}`{f' ({found})' if found else ''}: {field.description or ''}\n"
 
 
@@ -145,8 +138,8 @@ def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldIn
             yield f"{prefix}{name}", field
 
 
-def default(field: FieldInfo, of_option: object) -> str:
-    value = of_option if field.default is None else field.default
+def default(field: FieldInfo) -> str:
+    value = field.default
     if field.default_factory is not None or value is None or value == ():
         return ""
     return "**required**" if value is PydanticUndefined else f"`{value}`"

@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+from redolake.config.on_ddl import DEFAULT_POLICIES, DdlPolicies
 from redolake.decode.datatypes import spark_ddl_type
 from redolake.errors import RedolakeError, SchemaConflict
 from redolake.schema.ddl import effect_of
 from redolake.source.capture_findings import kind_findings
 from redolake.source.table_list import OBJECT_TABLE
-from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
 from redolake.values.table import OracleType, Part, TableId

@@ -102,7 +102,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         names = one_line(", ".join(begun.tables)) or "no table is to be read"
         log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), names)
         leave_note(context, names)
-        sessions = {str(t.id): resolved.snapshot_settings(t.id).sessions for t in resolved.tables} if begun.chunks else {}
+        sessions = {str(t.id): resolved.settings(t.id).snapshot.sessions for t in resolved.tables} if begun.chunks else {}
         return [grouped_shares(group) for group in group_evenly(begun.shares(sessions))]
 
     @task(

@@ -7,25 +7,24 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import model_validator
 
 from redolake.config.mapping import column_name
-from redolake.config.on_error import OnError, QuarantineLimit
+from redolake.config.on_ddl import DdlPolicies
 from redolake.config.pipeline_settings import PipelineSettings
-from redolake.config.resnapshot import ResnapshotLimits
-from redolake.config.snapshot import SnapshotSettings
+from redolake.config.shared_settings import SharedSettings, completed
 from redolake.config.tables import Match, Table, TableSettings
-from redolake.config.values import InvalidText
 from redolake.host.paths import segment
-from redolake.values.ddl_policies import DdlPolicies
-from redolake.values.history import FOLDER, HistoryKind
+from redolake.values.history import FOLDER
 from redolake.values.lake_rules import CHANGE_FEED
 from redolake.values.mapping import SecretName
 from redolake.values.quarantine import FOLDER as QUARANTINE
 from redolake.values.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
 from redolake.values.target_options import TargetOptions
+
+Entry = TypeVar("Entry", bound=TableSettings)
 
 
 class Pipeline(PipelineSettings):
@@ -110,8 +109,9 @@ class Pipeline(PipelineSettings):
     def settings_hash(self) -> str:
         """Return a hash that two hosts share if their files say the same. The ledger is left out, for Airflow puts the URL
         of its connection in; so are the tables that a pattern has matched."""
-        body = self.model_dump(mode="json", exclude={"ledger", "tables"})
-        own = [table.model_dump(mode="json") for table in self.tables if not self.is_of_pattern(table)]
+        body = self.model_dump(mode="json", exclude={"ledger", "tables", "matches"})
+        entries = (*(table for table in self.tables if not self.is_of_pattern(table)), *self.matches)
+        own = [self.complete(entry).model_dump(mode="json") for entry in entries]
         return hashlib.sha256(json.dumps([body, own], sort_keys=True).encode()).hexdigest()[:16]
 
     def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:
@@ -123,36 +123,18 @@ class Pipeline(PipelineSettings):
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's; the pipeline's alone for a table that is not listed."""
-        own = self.table(table).on_ddl.model_dump(exclude_unset=True) if self.lists(table) else {}
-        policies = {**self.on_ddl.model_dump(), **own}
-        return DdlPolicies(**policies, renamed_to=self.renamed.get(table))
+        on_ddl = self.settings(table).on_ddl if self.lists(table) else self.on_ddl
+        return DdlPolicies(**on_ddl.model_dump(), renamed_to=self.renamed.get(table))
 
     @property
     def renamed(self) -> Mapping[TableId, TableId]:
         """The names in Oracle of the tables that have another one than their entry."""
         return {table.id: table.in_oracle for table in self.tables if table.in_oracle != table.id}
 
-    def error_policies(self, table: TableId) -> OnError:
-        """Return the table's own policies, completed by the pipeline's."""
-        own = self.table(table).on_error
-        limit = {**self.on_error.at_most.model_dump(), **own.at_most.model_dump(exclude_unset=True)}
-        policies = {**self.on_error.model_dump(), **own.model_dump(exclude_unset=True)}
-        return OnError(**{**policies, "at_most": QuarantineLimit(**limit)})
-
     def quarantine_path(self, table: TableId, beside: str | None = None) -> str:
         """Return where the table's quarantine is, beside the tables of the lake, or beside copies in a folder."""
         name = segment(self.table(table).path.replace("/", "."), keep=".")
         return f"{(beside or self.lake).rstrip('/')}/{QUARANTINE}/{name}"
-
-    def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
-        """Return the table's own limits, completed by the pipeline's."""
-        own = self.table(table).resnapshot.model_dump(exclude_unset=True)
-        return ResnapshotLimits(**{**self.resnapshot.model_dump(), **own})
-
-    def snapshot_settings(self, table: TableId) -> SnapshotSettings:
-        """Return the table's own settings, completed by the pipeline's."""
-        own = self.table(table).snapshot.model_dump(exclude_unset=True)
-        return SnapshotSettings(**{**self.snapshot.model_dump(), **own})
 
     @property
     def may_resnapshot(self) -> bool:
@@ -162,16 +144,14 @@ class Pipeline(PipelineSettings):
 
     def choice(self, table: TableId) -> ColumnChoice:
         """Return which of the table's columns are left out."""
-        own = self.table(table)
-        has_no_key = own.key == "append" or (own.key == "rowid" and self.large_objects == "redo")
-        large_objects = own.large_objects or ("refuse" if has_no_key else self.large_objects)
-        unsupported = self.unsupported_columns
-        if own.key == "append" and unsupported == "reread":
+        settings, said = self.settings(table), self.table(table).model_fields_set
+        large_objects, unsupported = settings.large_objects, settings.unsupported_columns
+        has_no_key = settings.key == "append" or (settings.key == "rowid" and large_objects == "redo")
+        if has_no_key and "large_objects" not in said:
+            large_objects = "refuse"
+        if settings.key == "append" and unsupported == "reread":
             unsupported = "refuse"
-        return ColumnChoice(own.exclude_columns, own.include_columns, own.unsupported_columns or unsupported, large_objects)
-
-    def invalid_text_of(self, table: TableId) -> InvalidText:
-        return self.table(table).invalid_text or self.invalid_text
+        return ColumnChoice(settings.exclude_columns, settings.include_columns, unsupported, large_objects)
 
     @property
     def landing_folder(self) -> str:
@@ -181,34 +161,27 @@ class Pipeline(PipelineSettings):
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"
 
-    def history_kind(self, table: TableId) -> HistoryKind:
-        return self.table(table).history or self.history
-
     def history_target(self, table: TableId) -> str | None:
         """Return the folder of the table's history; None for a table without one."""
-        if self.history_kind(table) == "none":
+        if self.settings(table).history == "none":
             return None
         return f"{self.lake.rstrip('/')}/{FOLDER}/{self.table(table).path}"
 
     def target_options(self, table: TableId) -> TargetOptions:
-        own = self.table(table)
-        feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
-        properties = {**self.properties, **own.properties, **(dict([CHANGE_FEED]) if feed else {})}
-        names = [option.name for option in fields(TargetOptions)]
-        chosen: dict[str, Any] = {
-            name: value for one in (self, own) for name in names if (value := getattr(one, name, None)) is not None
-        }
+        settings = self.settings(table)
+        chosen: dict[str, Any] = {option.name: getattr(settings, option.name) for option in fields(TargetOptions)}
+        properties = {**settings.properties, **(dict([CHANGE_FEED]) if settings.change_data_feed else {})}
         return TargetOptions(**{**chosen, "properties": tuple(properties.items())})
 
-    def shape(self, table: TableId) -> TableSettings:
-        """Return the table's settings; `rename`, `add` and `mask` completed by the pipeline's."""
-        own = self.table(table)
-        both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add")}
-        mask = {
-            **own.mask,
-            **{name: one for name, one in self.mask.items() if column_name(name) not in own.masks},
-        }  # the first pattern counts
-        return own.model_copy(update={**both, "mask": mask, "mask_key": own.mask_key or self.mask_key})
+    def settings(self, table: TableId) -> Table:
+        """Return the table's settings, completed by the pipeline's. Raises KeyError."""
+        return self.complete(self.table(table))
+
+    def complete(self, own: Entry) -> Entry:
+        shared = {name: completed(own, self, name) for name in SharedSettings.model_fields}
+        masks = own.masks
+        others = {name: mask for name, mask in self.mask.items() if column_name(name) not in masks}
+        return own.model_copy(update={**shared, "mask": {**own.mask, **others}})  # of masks the first pattern counts
 
     @property
     def ledger_url(self) -> str:

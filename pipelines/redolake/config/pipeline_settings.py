@@ -10,24 +10,19 @@ from redolake.config.airflow_settings import AirflowSettings
 from redolake.config.keep import KeepSettings, OptimizeSettings
 from redolake.config.ledger import LedgerSettings, is_local
 from redolake.config.limits import BatchLimits, Retry, RunwayLimits, WindowLimits
-from redolake.config.mapping import KeySource, ShapeSettings
-from redolake.config.on_error import OnError
+from redolake.config.mapping import KeySource
 from redolake.config.proof_settings import VerifySettings
-from redolake.config.resnapshot import ResnapshotLimits
-from redolake.config.snapshot import SnapshotSettings
+from redolake.config.shared_settings import SharedSettings
 from redolake.config.source import SourceSettings
 from redolake.config.spark import SparkSettings
-from redolake.config.tables import Match, OnDdl, Table, is_match
-from redolake.config.target_settings import TargetSettings
+from redolake.config.tables import Match, Table, is_match
 from redolake.config.union_views import UnionView, checked_names
-from redolake.config.values import InvalidText, UnsupportedColumns
 from redolake.host.filesystem import CREATES_ONCE, protocol_of
 from redolake.host.paths import unfit_place
-from redolake.values.history import HistoryKind
-from redolake.values.table import LargeObjects, TableId
+from redolake.values.table import TableId
 
 
-class PipelineSettings(ShapeSettings, TargetSettings):
+class PipelineSettings(SharedSettings):
     name: str = ""
     source: SourceSettings
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://) for landed redo")
@@ -62,39 +57,9 @@ class PipelineSettings(ShapeSettings, TargetSettings):
     show_row_data: bool = Field(
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, beside their keys"
     )
-    on_ddl: OnDdl = OnDdl()
-    on_error: OnError = OnError()
-    resnapshot: ResnapshotLimits = ResnapshotLimits()
     keep: KeepSettings = KeepSettings()
     optimize: OptimizeSettings = OptimizeSettings()
-    snapshot: SnapshotSettings = SnapshotSettings()
     verify: VerifySettings = VerifySettings()
-    unsupported_columns: UnsupportedColumns = Field(
-        "refuse",
-        description="columns of types that the redo does not show (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, "
-        "UROWID, object types, VARRAY): `refuse` their tables, `exclude` them, or `reread` each changed "
-        "row whole from the table",
-    )
-    large_objects: LargeObjects = Field(
-        "refuse",
-        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` values after each change, assemble "
-        "them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
-    )
-    invalid_text: InvalidText = Field(
-        "hold",
-        description="text with bytes that are no characters, as old clients store it: `hold` the table, `replace` "
-        "them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD), or store "
-        "VARCHAR2 and CHAR as `binary`. Not for columns of the key, or with a rule of their own",
-    )
-    history: HistoryKind = Field(
-        "none",
-        description="`changes`: a second Delta table, below `_history` of the lake, with every change of each row, "
-        "before and after; `scd2`: versions of rows too, as views of `redolake views`",
-    )
-    change_data_feed: bool = Field(False, description="Delta's change data feed")
-    mask_key: KeySource | None = Field(
-        None, description="where the key of `hash` masks is: `connection` (an Airflow connection's password) or `variable`"
-    )
     masked_in_landing: Literal["clear", "refuse"] = Field(
         "clear",
         description="the landing has the clear text of masked columns, as the redo does: allow that (`clear`), or "

@@ -5,71 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from redolake.config.mapping import ColumnSetting, KeySource, MaskSetting, TableShape, mask_for, of_column
-from redolake.config.on_error import OnError, refuse_unsound
-from redolake.config.resnapshot import ResnapshotLimits
-from redolake.config.snapshot import SnapshotSettings
-from redolake.config.target_settings import TargetSettings
-from redolake.config.values import (
-    ColumnNames,
-    InvalidText,
-    Key,
-    Patterns,
-    Settings,
-    UnsupportedColumns,
-)
+from redolake.config.mapping import ColumnSetting, MaskSetting, TableShape, mask_for, of_column
+from redolake.config.on_error import refuse_unsound
+from redolake.config.shared_settings import SharedSettings
+from redolake.config.values import ColumnNames, Key, Patterns
 from redolake.host.paths import segment, unfit_target
-from redolake.values.history import HistoryKind
 from redolake.values.lake_rules import MERGING_RULES
-from redolake.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
+from redolake.values.table import ColumnChoice, KeyPolicy, TableId
 from redolake.values.table_pattern import TablePattern, is_pattern
 
 
-class OnDdl(Settings):
-    """What to do at a DDL. A table's settings count before the pipeline's."""
-
-    truncate: Literal["follow", "keep", "hold"] = Field(
-        "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
-    )
-    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
-        "hold",
-        description="DROP or TRUNCATE PARTITION: delete the rows in Delta too (capture reads the table's key again); "
-        "keep them; snapshot the table again by itself; or hold it. EXCHANGE PARTITION holds it with "
-        "`follow` and `keep` too",
-    )
-    computed_default: Literal["follow", "resnapshot", "hold"] = Field(
-        "hold",
-        description="ADD of a column whose older rows get values that only Oracle knows (SYSDATE, a sequence, a "
-        "function; an identity column): read key and column of all rows again, snapshot the table again "
-        "by itself, or hold it",
-    )
-    drop_table: Literal["keep", "hold"] = Field(
-        "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
-    )
-    recreate: Literal["resnapshot", "hold"] = Field(
-        "hold",
-        description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it by "
-        "itself, or hold",
-    )
-    rename_column: Literal["follow", "hold"] = Field("follow", description="RENAME COLUMN: rename it in Delta too, or hold")
-    narrow: Literal["follow", "hold"] = Field(
-        "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
-    )
-    primary_key: Literal["resnapshot", "hold"] = Field(
-        "hold", description="the key was added, dropped or changed: snapshot the table again by itself, or hold it"
-    )
-    unknown_ddl: Literal["resnapshot", "hold"] = Field(
-        "hold",
-        description="any other DDL that is not followed, or a transaction that may have changed the table in redo that was "
-        "never read: snapshot the table again by itself, or hold it",
-    )
-
-
-class TableSettings(TableShape, TargetSettings):
+class TableSettings(TableShape, SharedSettings):
     """The settings of one captured table, or of all tables that a pattern matches."""
 
     key: Key = Field(
@@ -78,25 +28,14 @@ class TableSettings(TableShape, TargetSettings):
         "`[CODE, DAY]` (rows with a NULL there by all their columns); `rowid` (in Delta `_rowid`); "
         "`append` for a table that only gets INSERTs",
     )
-    history: HistoryKind | None = Field(None, description="as `history` of the pipeline, for this table")
-    change_data_feed: bool | None = Field(None, description="the same")
     cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
     partition_by: ColumnNames = Field(
         (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"
     )
-
-    on_ddl: OnDdl = OnDdl()
-    on_error: OnError = OnError()
-    resnapshot: ResnapshotLimits = ResnapshotLimits()
-    snapshot: SnapshotSettings = SnapshotSettings()
     exclude_columns: Patterns = Field(
         (), description="columns to leave out, also those added later; `*` and `?` stand for any characters"
     )
     include_columns: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
-    unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
-    large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
-    invalid_text: InvalidText | None = Field(None, description="the pipeline's setting, for this table")
-    mask_key: KeySource | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod
@@ -115,7 +54,7 @@ class TableSettings(TableShape, TargetSettings):
     @model_validator(mode="after")
     def history_is_possible(self) -> Self:
         """Refuse a history of what is not known at each change; doctor does where only the dictionary shows it."""
-        if self.history in (None, "none"):
+        if self.history == "none":
             return self
         again = [n for n in ("large_objects", "unsupported_columns") if getattr(self, n) in ("reread", "redo")]
         if again:

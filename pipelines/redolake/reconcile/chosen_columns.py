@@ -55,7 +55,7 @@ def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
 
 def text_rule(pipeline: Pipeline, table: TableId, type_: OracleType) -> TypeRule:
     """Return what `invalid_text` says of a column outside the key that has no rule of its own."""
-    rule = pipeline.invalid_text_of(table)
+    rule = pipeline.settings(table).invalid_text
     suits = type_.name in TEXTS or (rule == REPLACE and type_.name in LARGE_TEXTS)
     return rule if rule in TEXT_RULES and suits else None
 

@@ -18,7 +18,7 @@ def lost_masks(pipeline: Pipeline, known: Sequence[TableVersion], wanted: TableV
     last = known[-1] if known else None
     if last is None or last.mapping is None:
         return
-    masks = pipeline.shape(wanted.table).masks
+    masks = pipeline.settings(wanted.table).masks
     for column in last.columns:
         if column.id not in last.mapping.masked or (now := found_again(column, last, wanted)) is None:
             continue

@@ -81,7 +81,7 @@ def resolve_mapping(
 ) -> tuple[TableMapping | None, tuple[Problem, ...]]:
     """Return the mapping of a table whose contents are read under this version, None for columns as they are; and what
     stands in its way. `has` is the version of contents that stay, whose added columns keep their ids."""
-    shape = pipeline.shape(version.table)
+    shape = pipeline.settings(version.table)
     if not is_shaped(shape):
         return None, ()
     known = None if has is None else {one.name: one.id for one in has.mapping.added} if has.mapping is not None else {}
@@ -140,7 +140,7 @@ def has_mask(masks: Mapping[str, MaskSetting], name: str) -> bool:
 
 def masked_columns(pipeline: Pipeline, table: DictionaryTable) -> frozenset[str]:
     """Return the columns whose clear text must reach neither the lake nor an error."""
-    masks = pipeline.shape(table.table).masks
+    masks = pipeline.settings(table.table).masks
     return frozenset(c.name for c in table.columns if masks and mask_for(masks, c.name) is not None)
 
 

@@ -91,7 +91,7 @@ class PushedFilter:
 
 def pushed_for(pipeline: Pipeline, table: DictionaryTable) -> PushedFilter | None:
     """Return what Oracle can evaluate of the filter that pipelines.yml has for a table; None if it is nothing."""
-    if pipeline.shape(table.table).where is None:
+    if pipeline.settings(table.table).where is None:
         return None
     policy, choice = pipeline.table(table.table).key_policy, pipeline.choice(table.table)
     try:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from redolake.config import Pipeline
+from redolake.config.on_ddl import DdlPolicies
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.context import Run
 from redolake.land.dictionary import Readings
@@ -15,7 +16,7 @@ from redolake.ledger import TableEntry
 from redolake.reconcile.table_versions import known_versions
 from redolake.records.approvals import Approval
 from redolake.records.batches.spec import HoldAt
-from redolake.values.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
+from redolake.values.ddl_policies import ANSWERS, Answers, PolicyName
 from redolake.values.table import TableId
 
 
@@ -78,7 +79,7 @@ def announce(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt 
         return None
     if answering_policy(pipeline.ddl_policies(table), policy) is None:
         return name_policy(hold, policy)
-    hours = pipeline.resnapshot_limits(table).hours_utc
+    hours = pipeline.settings(table).resnapshot.hours_utc
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
         cure = f"wait, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"

@@ -13,7 +13,7 @@ from redolake.values.table import TableId
 def pause_now(context: Run, table: TableId, at: datetime) -> Obstacle | None:
     """Return why no chunk of the table may begin at that time, or None. The hours come by themselves; a person's pause does not
     end so."""
-    pause, settings = context.landing.chunks.pause_of(table), context.pipeline.snapshot_settings(table)
+    pause, settings = context.landing.chunks.pause_of(table), context.pipeline.settings(table).snapshot
     if pause is not None:
         what = f"{pause.by} has paused the table's snapshot at {pause.at}"
         return Obstacle(what, False, f"run `redolake snapshot {table.in_command} --resume`")

@@ -232,7 +232,7 @@ def is_listed(pipeline: Pipeline, table: TableId) -> bool:
 
 def history_line(pipeline: Pipeline, reading: LedgerReading, table: TableId) -> HistoryLine | None:
     """Return what is known of the table's history; None for a table without one."""
-    kind, fact = pipeline.history_kind(table), one(reading, "history", str(table))
+    kind, fact = pipeline.settings(table).history, one(reading, "history", str(table))
     if kind == "none":
         return None
     return HistoryLine(kind, None if fact is None else from_body(HistoryFact, fact.body, f"the history of {table}"))

@@ -320,7 +320,7 @@ def quarantine_rule(pipeline: Pipeline, versions: Sequence[TableVersion]) -> Qua
     pipelines.yml says now. Nothing new goes there of a table whose changes are not each in one row of the redo, or have no
     key of their own."""
     table = versions[-1].table
-    policies = pipeline.error_policies(table)
+    policies = pipeline.settings(table).on_error
     classes, limit = policies.quarantined if is_named_in_redo(deliveries_of(versions)) else (), policies.at_most
     return QuarantineRule(pipeline.quarantine_path(table), classes, limit.rows, limit.percent)
 
@@ -361,7 +361,7 @@ def rules(context: Run, table: TableId, versions: Sequence[TableVersion]) -> dic
     types = {c.id: c.type for version in versions for c in version.columns if all(c.id not in v.key for v in versions)}
     texts = {i: text_rule(context.pipeline, table, type_) for i, type_ in types.items() if i not in declared}
     found = {**declared, **{i: rule for i, rule in texts.items() if rule is not None}}
-    return with_nulls(found, versions) if context.pipeline.error_policies(table).value == "null" else found
+    return with_nulls(found, versions) if context.pipeline.settings(table).on_error.value == "null" else found
 
 
 def app_id(context: Run, table: TableId, resetlogs_id: int) -> str:

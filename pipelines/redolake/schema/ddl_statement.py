@@ -14,9 +14,10 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
+from redolake.config.on_ddl import DEFAULT_POLICIES, DdlPolicies
 from redolake.errors import SchemaConflict
 from redolake.records.windows import DdlRow
-from redolake.values.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
+from redolake.values.ddl_policies import ANSWERS, SNAPSHOT_ONLY, Answers, PolicyName
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.table import ALL_COLUMNS, ColumnChoice, OracleType, TableId, upper_name
 from redolake.values.valid_text import NOT_VALID, has_marks

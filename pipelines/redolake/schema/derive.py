@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from redolake.config.on_ddl import DEFAULT_POLICIES, DdlPolicies
 from redolake.errors import SchemaConflict
 from redolake.records.batches.spec import ColumnChange
 from redolake.records.windows import DdlRow
 from redolake.schema.ddl import Effect, effect_of
 from redolake.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
 from redolake.schema.mapped import follow_mapping
-from redolake.values.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
+from redolake.values.ddl_policies import IGNORE, SNAPSHOT_ONLY
 from redolake.values.scn import Scn
 from redolake.values.table import TableVersion
 
@@ -92,7 +93,7 @@ def derive(
 def policies_with(policies: DdlPolicies, choice: Choice | None) -> DdlPolicies:
     """Return the policies for one statement."""
     value: dict[str, Any] = {} if choice is None else dict([choice])
-    return replace(policies, **value)
+    return policies.model_copy(update=value)
 
 
 def ignore(row: DdlRow, version: TableVersion) -> Effect:

@@ -189,7 +189,7 @@ def test_tables_that_join_by_a_pattern_get_their_snapshot_after_the_window_that_
 
 def test_held_tables_are_snapshotted_beside_the_batches_if_a_policy_says_so(settings):
     from redolake.airflow.apply import apply_dag
-    from redolake.config.tables import OnDdl
+    from redolake.config.on_ddl import OnDdl
 
     with_policy = settings().model_copy(update={"on_ddl": OnDdl(recreate="resnapshot")})
 

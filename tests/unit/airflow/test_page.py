@@ -40,7 +40,7 @@ def client(shop: CockpitLedger, tmp_path_factory: pytest.TempPathFactory, airflo
 
     folder = tmp_path_factory.mktemp("server")
     (folder / "passwords.json").write_text(json.dumps({"admin": PASSWORD, "nobody": PASSWORD}))
-    body = shop.pipeline.model_dump(mode="json", exclude={"name", "matches"})
+    body = shop.pipeline.model_dump(mode="json", exclude={"name", "matches"}, exclude_unset=True)
     other = {**body, "lake": f"{body['lake']}-2", "landing": f"{body['landing']}-2"}
     (folder / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body, "unreadable": other}}))
     settings = {

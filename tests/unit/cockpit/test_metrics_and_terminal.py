@@ -30,7 +30,7 @@ SAMPLE = re.compile(r'([a-z_]+)\{([a-z_]+="[^"\n]*"(?:,[a-z_]+="[^"\n]*")*)\} (-
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[CockpitLedger]:
     made = CockpitLedger(tmp_path, datetime.now(UTC))
-    body = made.pipeline.model_dump(mode="json", exclude={"name", "matches"})
+    body = made.pipeline.model_dump(mode="json", exclude={"name", "matches"}, exclude_unset=True)
     (tmp_path / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body}}))
     yield made
     made.ledger.close()

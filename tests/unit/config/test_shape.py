@@ -183,8 +183,8 @@ def test_a_tables_own_names_and_masks_come_before_those_of_the_pipeline() -> Non
     text = file_with("mask: {EMAIL: redact, NOTE: null}", "mask: {EMAIL: hash, '*_SSN': hash}\n    rename: {A: b}")
     pipeline = parse_configuration(text, {}).pipelines["shop"]
 
-    assert pipeline.shape(TABLE).masks == {"EMAIL": "redact", "*_SSN": "hash", "NOTE": "null"}
-    assert pipeline.shape(TABLE).new_names == {"A": "b"}
+    assert pipeline.settings(TABLE).masks == {"EMAIL": "redact", "*_SSN": "hash", "NOTE": "null"}
+    assert pipeline.settings(TABLE).new_names == {"A": "b"}
     assert pipeline.table(TABLE).masks == {"EMAIL": "redact", "NOTE": "null"}
 
 
@@ -192,7 +192,7 @@ def test_a_tables_own_mask_comes_before_the_pipelines_whatever_letters_they_are_
     text = file_with("mask: {email: redact, 'n*': hash}", "mask: {EMAIL: clear, 'N*': null}")
     pipeline = parse_configuration(text, {}).pipelines["shop"]
 
-    assert pipeline.shape(TABLE).masks == {"EMAIL": "redact", "N*": "hash"}
+    assert pipeline.settings(TABLE).masks == {"EMAIL": "redact", "N*": "hash"}
 
 
 def test_a_column_with_more_than_a_rule_keeps_its_rule_unless_it_has_an_expression() -> None:
@@ -305,8 +305,8 @@ def test_a_quarantine_that_would_hide_a_loss_is_refused(settings: str, what: str
 @pytest.mark.parametrize("written", ["null", "~", '"null"'])
 def test_null_is_a_policy_of_values_and_nothing_after_the_colon_is_a_mistake_with_its_line(written: str) -> None:
     (pipeline,) = parse_configuration(file_with(f"on_error:\n          value: {written}"), {}).pipelines.values()
-    assert pipeline.error_policies(TABLE).value == "null"
-    assert pipeline.error_policies(TABLE).quarantined == ()
+    assert pipeline.settings(TABLE).on_error.value == "null"
+    assert pipeline.settings(TABLE).on_error.quarantined == ()
 
     empty = file_with("on_error:\n          value:")
     with pytest.raises(ConfigurationError, match="has no value") as caught:
@@ -318,6 +318,6 @@ def test_a_tables_policies_of_errors_are_completed_by_the_pipelines() -> None:
     text = file_with("on_error: {at_most: {rows: 7}}", "on_error: {value: quarantine, at_most: {rows: 5, percent: 1}}")
     pipeline = parse_configuration(text, {}).pipelines["shop"]
 
-    found = pipeline.error_policies(TABLE)
+    found = pipeline.settings(TABLE).on_error
     assert (found.quarantined, found.at_most.rows, found.at_most.percent) == (("value",), 7, 1)
     assert pipeline.quarantine_path(TABLE) == "/lake/_quarantine/shop.people"

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from redolake.config.on_ddl import DdlPolicies
 from redolake.config.resnapshot import ResnapshotLimits
 from redolake.reconcile.resnapshot_policy import answering_policy, name_policy, obstacle
 from redolake.records.approvals import Approval
 from redolake.records.batches.spec import HoldAt
-from redolake.values.ddl_policies import DdlPolicies
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 HELD_AT = 500

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
+from redolake.config.on_ddl import DdlPolicies
 from redolake.errors import SchemaConflict
 from redolake.reconcile.resnapshot_policy import answering_policy
 from redolake.schema.ddl import effect_of
 from redolake.schema.derive import derive
-from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.scn import Scn
 from redolake.values.table import ColumnChoice, Part, TableId

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from redolake.config.on_ddl import DdlPolicies
 from redolake.schema.derive import derive
-from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping, Transform
 from redolake.values.table import TableVersion
 from tests.unit.schema.ddl_golden import ORDERS, row

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redolake.config.limits import BatchLimits
-from redolake.config.tables import OnDdl
+from redolake.config.on_ddl import OnDdl
 from redolake.context import Run
 from redolake.errors import InvariantBroken
 from redolake.records.windows import DdlRow

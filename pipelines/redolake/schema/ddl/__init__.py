@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from redolake.config.on_ddl import DEFAULT_POLICIES, DdlPolicies
 from redolake.records.windows import DdlRow
 from redolake.schema.ddl import (
     column_clauses,
@@ -25,7 +26,6 @@ from redolake.schema.ddl import (
 )
 from redolake.schema.ddl.effect import Effect
 from redolake.schema.ddl_statement import DdlStatement, ReadingAfter, Refused, all_supported
-from redolake.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from redolake.values.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (

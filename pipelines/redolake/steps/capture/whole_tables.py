@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redolake.config.on_ddl import DdlPolicies
 from redolake.context import Run
 from redolake.errors import OF_ALL_TABLES, RedolakeError, SchemaConflict
 from redolake.host import crash
@@ -27,7 +28,6 @@ from redolake.records.windows import WholeTable, WindowManifest, WindowPlan
 from redolake.source import Source, read_tables
 from redolake.steps.shared.table_rows import read_rows
 from redolake.steps.snapshots.resnapshot import limit_rows
-from redolake.values.ddl_policies import DdlPolicies
 from redolake.values.dictionary_table import DictionaryTable
 from redolake.values.ora_codes import OUT_OF_REACH
 from redolake.values.scn import BEFORE_ALL, Scn
@@ -97,7 +97,7 @@ def read_whole(
 ) -> WholeTable:
     """Read one table AS OF the window's end. An error is recorded: it stops no other table."""
     scn, table = Scn(made.window.scns.end - 1), needed.version.table
-    most = context.pipeline.resnapshot_limits(table).max_rows
+    most = context.pipeline.settings(table).resnapshot.max_rows
 
     def write(answers: Iterator[Any]) -> tuple[str, int]:
         return context.landing.windows.write_whole(made.window.name, file, limit_rows(answers, table, most))

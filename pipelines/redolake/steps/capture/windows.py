@@ -269,7 +269,7 @@ def hold_unlogged(context: Run, oracle: Source, dictionary: Mapping[TableId, Dic
 
 def need_all_columns(context: Run, tables: Iterable[TableId]) -> set[TableId]:
     """Return the tables whose mapping needs the whole row of each change."""
-    if not any(is_shaped(context.pipeline.shape(table)) for table in tables):
+    if not any(is_shaped(context.pipeline.settings(table)) for table in tables):
         return set()
     known = {table: versions[-1] for table, versions in all_known_versions(context).items()}
     return {table for table, version in known.items() if needs_all_columns(version.mapping, version.key)}

@@ -89,7 +89,7 @@ def places_of_names(pipeline: Pipeline, table: DictionaryTable, known: Known) ->
     """Return where the file gives columns their names in the lake, by these names."""
     if known.file is None:
         return {}
-    shape, match = pipeline.shape(table.table), pipeline.match_of(table.table)
+    shape, match = pipeline.settings(table.table), pipeline.match_of(table.table)
     settings = {**{new: ("rename", name) for name, new in shape.new_names.items()}, **{new: ("add", new) for new in shape.add}}
     of_match = None if match is None else match.match
     lines = {name: line_of_setting(known.file, pipeline.name, table.table, of_match, place) for name, place in settings.items()}
@@ -112,7 +112,7 @@ def known_versions_of_all(pipeline: Pipeline) -> Mapping[TableId, Sequence[Table
 
 def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list[Finding]:
     """Return the problems of mappings of the tables whose columns the ledger knows; doctor looks at the others."""
-    if not pipeline.matches and not any(is_shaped(pipeline.shape(table.id)) for table in pipeline.tables):
+    if not pipeline.matches and not any(is_shaped(pipeline.settings(table.id)) for table in pipeline.tables):
         return []
     try:
         with open_to_read(pipeline) as context:
@@ -128,7 +128,7 @@ def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list
 def history_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
     """Yield an error for a table that can have no history as pipelines.yml says. `version` has its mapping: a history has the
     names of the lake."""
-    kind = pipeline.history_kind(version.table)
+    kind = pipeline.settings(version.table).history
     if (why := why_no_history(kind, [delivery_of(version)])) is not None:
         yield Finding(str(version.table), f"it can have no `history: {kind}`: {why}", "set `history: none` for it")
     names = [column.name for column in with_lake_names(version, pipeline.target_options(version.table)).columns]
@@ -149,7 +149,7 @@ def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
 
 def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
     """Yield a warning for a table that `on_error` puts into quarantine and that cannot have one."""
-    if pipeline.error_policies(version.table).quarantined and not is_named_in_redo([delivery_of(version)]):
+    if pipeline.settings(version.table).on_error.quarantined and not is_named_in_redo([delivery_of(version)]):
         what = (
             "`on_error: quarantine` is not possible for it, and a change that cannot be applied holds it: a quarantine needs a "
             "key without NULLs, and all values of a change in one row of the redo"
@@ -158,7 +158,7 @@ def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[F
 
 
 def personal_notes(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
-    masks = pipeline.shape(version.table).masks
+    masks = pipeline.settings(version.table).masks
     seen = [f"{c.name} ({what})" for c in version.columns if (what := personal(c.name)) and not has_mask(masks, c.name)]
     if seen:
         what = f"columns that look personal and have no mask: {', '.join(seen)}"

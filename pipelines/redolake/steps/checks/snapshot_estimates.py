@@ -53,7 +53,7 @@ def estimates(pipeline: Pipeline, oracle: Source, tables: Sequence[DictionaryTab
 
 
 def estimate(pipeline: Pipeline, table: DictionaryTable, size: TableSize) -> Estimate | None:
-    settings, key = pipeline.snapshot_settings(table.table), pipeline.table(table.table).key_policy.kind
+    settings, key = pipeline.settings(table.table).snapshot, pipeline.table(table.table).key_policy.kind
     if size.bytes is None or size.bytes <= settings.chunk_bytes:
         return None
     chunks = -(-size.bytes // settings.chunk_bytes)
@@ -92,7 +92,7 @@ def gather(table: TableId) -> str:
 
 def unknown_sizes(pipeline: Pipeline, unknown: Sequence[TableId]) -> Iterator[Finding]:
     """Yield a warning for tables of unknown size that shall be read in some hours only: each is read in one piece."""
-    tables = [table for table in unknown if pipeline.snapshot_settings(table).hours_utc is not None]
+    tables = [table for table in unknown if pipeline.settings(table).snapshot.hours_utc is not None]
     if tables:
         names = ", ".join(map(str, tables[:NAMED])) + (f" and {len(tables) - NAMED} more" if len(tables) > NAMED else "")
         yield Finding(

@@ -12,10 +12,9 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from redolake.config import Pipeline
-from redolake.config.tables import OnDdl
+from redolake.config.on_ddl import OnDdl
 from redolake.steps.setup.proposal import ProposedTable
 from redolake.values.table import LargeObjects, TableId, upper_name, yaml_table, yaml_text
-from redolake.values.target_options import DEFAULT
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -75,7 +74,7 @@ def setting(model: type[BaseModel], name: str, value: object, indent: str) -> It
     """Yield a setting with its value or default, and with the other values and its description as a comment."""
     field = model.model_fields[name]
     about = field.description or ""
-    value = next(one for one in (value, field.default, getattr(DEFAULT, name, None)) if one is not None)
+    value = field.default if value is None else value
     others = [one for one in values_of(field.annotation) if one != value]
     comment = about[:1].upper() + about[1:] + (f". Other values: {', '.join(others)}" if others else "")
     yield from (f"{indent}# {text}" for text in textwrap.wrap(comment, WIDTH - len(indent) - 2))

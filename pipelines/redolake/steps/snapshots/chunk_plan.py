@@ -40,7 +40,7 @@ def plan_chunks(context: Run, oracle: Source, tables: Sequence[DictionaryTable],
 
 def plan_table(context: Run, oracle: Source, table: DictionaryTable, scn: int, size: TableSize) -> ChunkPlan | None:
     """Return how the table is cut; None for one that is read in one piece."""
-    settings = context.pipeline.snapshot_settings(table.table)
+    settings = context.pipeline.settings(table.table).snapshot
     cut = cut_table(oracle, table, size, settings.chunk_bytes, context.pipeline.source.container)
     if cut is None:
         return None
@@ -58,7 +58,7 @@ def size_text(size: TableSize) -> str:
 def settings_of(pipeline: Pipeline, table: TableId) -> str:
     """Return a hash of the settings that decide what is read of a table."""
     own = pipeline.table(table)
-    said = (own.key_policy, pipeline.choice(table), sorted(own.columns.items()), pipeline.invalid_text_of(table))
+    said = (own.key_policy, pipeline.choice(table), sorted(own.columns.items()), pipeline.settings(table).invalid_text)
     text = repr(said) if own.where is None else repr((*said, own.where))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -112,7 +112,7 @@ def read_chunks(task: ReadTask) -> SnapshotManifest | None:
     own = [chunk for chunk in plan.chunks if chunk.number % of == number]
     missing = [chunk for chunk in own if not chunks.is_whole(table, scn, chunk.number)]
     if missing:
-        sessions = task.run.pipeline.snapshot_settings(table).sessions if task.worker == EVERYTHING else 1
+        sessions = task.run.pipeline.settings(table).snapshot.sessions if task.worker == EVERYTHING else 1
         read_side_by_side(ChunkReading(task, plan, done=len(there)), missing, sessions)
     return publish_if_complete(task.run, table, scn, plan)
 

@@ -30,5 +30,5 @@ class ReadTask:
 
     def seconds_ahead(self, rows: int, begun_at: float) -> float:
         """Return how long to wait where so many rows came faster than `rows_per_second`."""
-        most = self.run.pipeline.snapshot_settings(self.table).rows_per_second
+        most = self.run.pipeline.settings(self.table).snapshot.rows_per_second
         return 0.0 if most is None else max(0.0, rows / most - (time.monotonic() - begun_at))

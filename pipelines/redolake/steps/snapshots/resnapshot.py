@@ -60,7 +60,7 @@ def begin_resnapshots(context: Run, at: datetime | None = None) -> tuple[str, ..
 
 def is_due(context: Run, entry: TableEntry, at: datetime) -> bool:
     assert entry.stopped_at is not None
-    limits, error = context.pipeline.resnapshot_limits(entry.table), dict(entry.error or {})
+    limits, error = context.pipeline.settings(entry.table).resnapshot, dict(entry.error or {})
     earlier = approvals(context, "resnapshot", entry.table)
     found = obstacle(limits, earlier, entry.stopped_at, error.get("where", {}).get("max_rows"), at)
     if found is None and earlier and reads_chunks(context, entry.table):  # an attempt that only finds it paused is none
@@ -76,7 +76,7 @@ def is_due(context: Run, entry: TableEntry, at: datetime) -> bool:
 
 def within_limit(context: Run, table: TableId, write: Callable[[Iterator[Any]], T]) -> Callable[[Iterator[Any]], T]:
     """Let `write` take up to `resnapshot.max_rows`. For more, say so in the table's error and raise SnapshotTooLarge."""
-    most = context.pipeline.resnapshot_limits(table).max_rows
+    most = context.pipeline.settings(table).resnapshot.max_rows
 
     def limited_write(batches: Iterator[Any]) -> T:
         try:
@@ -90,7 +90,7 @@ def within_limit(context: Run, table: TableId, write: Callable[[Iterator[Any]], 
 
 def check_limit(context: Run, table: TableId, rows: int) -> None:
     """Raise SnapshotTooLarge, and say so in the table's error, for more rows than `resnapshot.max_rows`."""
-    most = context.pipeline.resnapshot_limits(table).max_rows
+    most = context.pipeline.settings(table).resnapshot.max_rows
     if rows > most:
         record_too_large(context, table, most)
         raise larger_than(table, most)
