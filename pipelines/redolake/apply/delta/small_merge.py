@@ -77,8 +77,8 @@ FORM: Mapping[str, Any] = {
 
 
 def takes_rows(table: DeltaTable, changes: int) -> bool:
-    """Return whether the table is small for so many changes, and has nothing that is not known here of which another writer must
-    know."""
+    """Return whether the table is small for so many changes, and has nothing of which a writer must know that this one does
+    not."""
     log, size, most = table.log, table.bytes, max(MOST_BYTES, BYTES_A_CHANGE * changes)
     if log is None or size is None or size > most or (log.version + 1) % SPARKS_TURN == 0:
         return False
