@@ -65,6 +65,7 @@ STATES: dict[str, tuple[str, ...]] = {
     ),
     "live": (
         "config/pipeline_settings.py::PipelineSettings",
+        "config/shared_settings.py::SharedSettings",
         "apply/commit_ranges.py::_require_ends",
         "apply/commit_ranges.py::_version_at",
         "apply/owner.py::check_owner",

@@ -14,7 +14,7 @@ from pydantic import model_validator
 from redolake.config.mapping import column_name
 from redolake.config.on_ddl import DdlPolicies
 from redolake.config.pipeline_settings import PipelineSettings
-from redolake.config.shared_settings import SharedSettings, completed
+from redolake.config.shared_settings import SharedSettings, setting_of
 from redolake.config.tables import Match, Table, TableSettings
 from redolake.host.paths import segment
 from redolake.values.history import FOLDER
@@ -178,7 +178,7 @@ class Pipeline(PipelineSettings):
         return self.complete(self.table(table))
 
     def complete(self, own: Entry) -> Entry:
-        shared = {name: completed(own, self, name) for name in SharedSettings.model_fields}
+        shared = {name: setting_of(own, self, name) for name in SharedSettings.model_fields}
         masks = own.masks
         others = {name: mask for name, mask in self.mask.items() if column_name(name) not in masks}
         return own.model_copy(update={**shared, "mask": {**own.mask, **others}})  # of masks the first pattern counts

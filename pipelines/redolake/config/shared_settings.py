@@ -19,7 +19,7 @@ from redolake.values.target_options import DEFAULT, Deletes, Names, Readers
 
 
 class SharedSettings(ShapeSettings):
-    """What a table does not say is as the pipeline says it (`completed`)."""
+    """What a table does not say is as the pipeline says it (`setting_of`)."""
 
     readers: Readers = Field(
         DEFAULT.readers,
@@ -69,11 +69,11 @@ class SharedSettings(ShapeSettings):
     snapshot: SnapshotSettings = SnapshotSettings()
 
 
-def completed(own: Settings, of_pipeline: Settings, name: str) -> Any:
+def setting_of(own: Settings, of_pipeline: Settings, name: str) -> Any:
     """Return a setting as the table has it; what it does not say of it is the pipeline's."""
     mine, theirs = getattr(own, name), getattr(of_pipeline, name)
     if name not in own.model_fields_set:
         return theirs
     if isinstance(type(own).model_fields[name].default, Settings):
-        return theirs.model_copy(update={one: completed(mine, theirs, one) for one in mine.model_fields_set})
+        return theirs.model_copy(update={one: setting_of(mine, theirs, one) for one in mine.model_fields_set})
     return {**theirs, **mine} if isinstance(theirs, dict) else mine
