@@ -92,12 +92,13 @@ def takes_rows(table: DeltaTable, changes: int) -> bool:
 
 
 def creates_once(table: DeltaTable) -> bool:
-    """Return whether a commit is a file that exactly one writer creates. A log store that somebody has chosen may have other
-    rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
+    """Return whether a commit is a file that exactly one writer creates. A log store that was chosen for an object store may
+    have other rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
     protocol = protocol_of(table.path)
     if protocol in ("file", "local"):
         return True
-    chosen = (f"spark.delta.logStore.{protocol}.impl", "spark.delta.logStore.class")
+    settings = (f"delta.logStore.{protocol}.impl", "delta.logStore.class")
+    chosen = (f"{prefix}{name}" for name in settings for prefix in ("spark.", ""))  # Delta takes both
     return protocol in CREATES_ONCE and not any(table.spark.conf.get(name, None) for name in chosen)
 
 

@@ -301,14 +301,16 @@ class Settings(dict[str, str]):
         return self
 
 
-@pytest.mark.parametrize("name", ["spark.delta.logStore.s3a.impl", "spark.delta.logStore.class"])
-def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, name: str) -> None:
-    """S3DynamoDBLogStore decides who commits by a table of its own, and may write over a commit that is not there."""
+@pytest.mark.parametrize("prefix", ["spark.", ""])
+@pytest.mark.parametrize("setting", ["delta.logStore.s3a.impl", "delta.logStore.class"])
+def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, setting: str, prefix: str) -> None:
+    """S3DynamoDBLogStore decides who commits by a table of its own, and may write over a commit that is not there. Delta takes
+    the setting without Spark's prefix too."""
     table = table_with(tmp_path)
     table.path = "s3a://lake/t"
     table.spark = Settings()  # type: ignore[assignment]
     assert takes_rows(table, 1)
-    table.spark = Settings({name: "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
+    table.spark = Settings({f"{prefix}{setting}": "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
     assert not takes_rows(table, 1)
 
 
