@@ -65,7 +65,8 @@ TYPES: Mapping[str, pa.DataType] = {
     "double": pa.float64(),
 }
 # Spark 3 refuses old dates and timestamps of a file whose writer is not named: their calendar may be another one.
-CALENDAR = {"org.apache.spark.version": pyspark.__version__}
+WRITTEN_BY, JULIAN = "org.apache.spark.version", "org.apache.spark.legacyDateTime"
+CALENDAR = {WRITTEN_BY: pyspark.__version__}
 # One file as Spark writes it, but for statistics: those of pyarrow leave NaN out, and a reader needs none of a small file.
 FORM: Mapping[str, Any] = {
     "compression": "snappy",
@@ -91,12 +92,13 @@ def takes_rows(table: DeltaTable, changes: int) -> bool:
 
 
 def creates_once(table: DeltaTable) -> bool:
-    """Return whether a commit is a file that exactly one writer creates. A log store that somebody has chosen may have other
-    rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
+    """Return whether a commit is a file that exactly one writer creates. A log store that was chosen for an object store may
+    have other rules: S3DynamoDBLogStore asks a table of its own, and writes over a commit that is not there."""
     protocol = protocol_of(table.path)
     if protocol in ("file", "local"):
         return True
-    chosen = (f"spark.delta.logStore.{protocol}.impl", "spark.delta.logStore.class")
+    settings = (f"delta.logStore.{protocol}.impl", "delta.logStore.class")
+    chosen = (f"{prefix}{name}" for name in settings for prefix in ("spark.", ""))  # Delta takes both
     return protocol in CREATES_ONCE and not any(table.spark.conf.get(name, None) for name in chosen)
 
 
@@ -146,8 +148,8 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
 
 
 def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Table | None:
-    """Return all rows; None for files that are elsewhere, have other columns or types than the table has by now, or more than
-    this process may hold."""
+    """Return all rows; None for files that are elsewhere, have other columns or types than the table has by now, another
+    calendar, or more than this process may hold."""
     root, parts, left = log.folder.removesuffix("_delta_log"), [schema.empty_table()], MOST_ROWS
     memory = MOST_IN_MEMORY
     for path in paths:
@@ -156,7 +158,8 @@ def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Tab
         with log.filesystem.open(f"{root}{path}", "rb") as file:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             left -= parquet.metadata.num_rows
-            if left < 0 or {f.name: f.type for f in parquet.schema_arrow} != {f.name: f.type for f in schema}:
+            have, wanted = ({field.name: field.type for field in one} for one in (parquet.schema_arrow, schema))
+            if left < 0 or have != wanted or is_julian(parquet):
                 return None
             for batch in parquet.iter_batches(BATCH, use_threads=False):
                 memory -= batch.nbytes
@@ -164,6 +167,12 @@ def read_files(log: DeltaLog, paths: Sequence[str], schema: pa.Schema) -> pa.Tab
                     return None
                 parts.append(pa.Table.from_batches([batch]).select(schema.names).replace_schema_metadata())
     return pa.concat_tables(parts)
+
+
+def is_julian(parquet: pq.ParquetFile) -> bool:
+    """Return whether Spark moves old dates of the file when it reads them: Spark 2 wrote it, or a later one as Spark 2 does."""
+    found = parquet.metadata.metadata or {}
+    return JULIAN.encode() in found or found.get(WRITTEN_BY.encode(), b"3.0.0") < b"3.0.0"
 
 
 def merge_tables(

@@ -21,6 +21,7 @@ from redolake.apply.delta.small_merge import (
     arrow_type,
     as_parquet,
     merge_tables,
+    read_files,
     takes_rows,
 )
 from redolake.apply.delta.table import DeltaTable
@@ -197,6 +198,27 @@ def test_a_file_names_its_calendar_as_spark_does() -> None:
     assert b"org.apache.spark.legacyDateTime" not in parquet.metadata.metadata
 
 
+@pytest.mark.parametrize(
+    ("written", "is_read"),
+    [
+        pytest.param({"org.apache.spark.version": "3.0.0"}, True, id="as Spark writes today"),
+        pytest.param({}, True, id="by another writer"),
+        pytest.param({"org.apache.spark.version": "4.1.0", "org.apache.spark.legacyDateTime": ""}, False, id="in Julian days"),
+        pytest.param({"org.apache.spark.version": "2.4.8"}, False, id="by Spark 2"),
+    ],
+)
+def test_a_file_of_the_julian_calendar_is_left_to_merge(tmp_path: Path, written: dict[str, str], is_read: bool) -> None:
+    """Spark moves the old dates that it reads from such a file. As they stand, they would be other days."""
+    rows = pa.table({"d": pa.array([date(1500, 1, 1)])})
+    with pq.ParquetWriter(tmp_path / "f.parquet", rows.schema, store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(written)
+    log = table_with(tmp_path).log
+    assert log is not None
+
+    assert read_files(log, ["f.parquet"], rows.schema) == (rows if is_read else None)
+
+
 # --- Which tables ------------------------------------------------------------------------------------------------------------
 
 PLAIN = {"name": "ID", "type": "long", "nullable": True, "metadata": {"redolake.column_id": 1, "comment": "the key"}}
@@ -279,14 +301,16 @@ class Settings(dict[str, str]):
         return self
 
 
-@pytest.mark.parametrize("name", ["spark.delta.logStore.s3a.impl", "spark.delta.logStore.class"])
-def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, name: str) -> None:
-    """S3DynamoDBLogStore decides who commits by a table of its own, and may write over a commit that is not there."""
+@pytest.mark.parametrize("prefix", ["spark.", ""])
+@pytest.mark.parametrize("setting", ["delta.logStore.s3a.impl", "delta.logStore.class"])
+def test_a_chosen_log_store_is_left_to_merge(tmp_path: Path, setting: str, prefix: str) -> None:
+    """S3DynamoDBLogStore decides who commits by a table of its own, and may write over a commit that is not there. Delta takes
+    the setting without Spark's prefix too."""
     table = table_with(tmp_path)
     table.path = "s3a://lake/t"
     table.spark = Settings()  # type: ignore[assignment]
     assert takes_rows(table, 1)
-    table.spark = Settings({name: "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
+    table.spark = Settings({f"{prefix}{setting}": "io.delta.storage.S3DynamoDBLogStore"})  # type: ignore[assignment]
     assert not takes_rows(table, 1)
 
 
