@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from redolake.apply import key_range
 from redolake.apply.delta import merge
+from redolake.apply.delta import table as delta_table
 from redolake.errors import InvariantBroken, LandingConflict, LeaseHeld
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
@@ -342,7 +343,7 @@ def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_
 @pytest.mark.usefixtures("merged_by_spark")
 def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
     """Also after the ALTER TABLEs before a MERGE, for a changed property and for deletion vectors: a repeat finds them done."""
-    monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table
+    monkeypatch.setattr(delta_table, "REWRITTEN_BYTES", 0)  # as in a large table
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
         loaded(spark, tmp_path, each, rows=[{"ID": 1, "V": "old"}])

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from redolake.apply.delta import merge
+from redolake.apply.delta import table as delta_table
 from redolake.job.batch import run_batch
 from redolake.job.snapshot import run_snapshot
 from redolake.records.batches.spec import ColumnChange, TableTask
@@ -105,7 +105,7 @@ def captured(folder: Path, name: str, object_id: int, options: TargetOptions) ->
 def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table
+    monkeypatch.setattr(delta_table, "REWRITTEN_BYTES", 0)  # as in a large table
     tasks = [captured(tmp_path, "T1", 101, TargetOptions("spark")), captured(tmp_path, "T2", 102, TargetOptions("any"))]
     rows = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     for mine in tasks:

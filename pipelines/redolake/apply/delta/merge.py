@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from redolake.apply.delta.enable import enable_features
 from redolake.apply.delta.sql import table_at
-from redolake.apply.delta.table import DeltaTable
 from redolake.apply.delta.writer import Writer
 from redolake.apply.key_range import condition
 from redolake.apply.own_columns import of_change
@@ -20,23 +19,18 @@ from redolake.apply.spark.shallow import any_of
 from redolake.apply.target import OBJECTS, REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.values import frames
 from redolake.values.own_columns import DELETED
-from redolake.values.target_options import DEFAULT, Readers, TargetOptions
+from redolake.values.target_options import DEFAULT, TargetOptions
 from redolake.values.terms import RowCounts
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
-# For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps
-# few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
-REWRITTEN_BYTES = 1 << 20
 NO_ROW = "raise_error('a change keeps values of a row that the target does not have')"
 
 
-def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
-    """Return whether MERGE marks replaced rows in deletion vectors, as opposed to writing the files again."""
-    return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
-
-
-def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOptions = DEFAULT) -> RowCounts | None:
-    """Return what was merged; None where Delta has this transaction already."""
+def merge(
+    writer: Writer, net: DataFrame, has: NetColumns, options: TargetOptions = DEFAULT, changes: int = 0
+) -> RowCounts | None:
+    """Return what was merged; None where Delta has this transaction already. `changes` is the number of net changes, 0 where it
+    is not known: small files are written again, of others the replaced rows are marked in deletion vectors."""
     table, answer = writer.table, list[Row]()
     columns, spark = tuple(table.columns.values()), table.spark
     lacks = [any_of(F.col(frames.unknown(i)) for i in has.missing).alias("lacks")] if has.missing else []
@@ -47,7 +41,7 @@ def merge(writer: Writer, net: DataFrame, has: NetColumns, options: TargetOption
     )
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
-    marks = marks_deleted(table, options.readers)
+    marks = options.readers == "spark" and not table.is_small(changes)
     if marks:
         enable_features(table, ["deletionVectors"], writer.tag.metadata, writer.terms)
 

@@ -43,8 +43,6 @@ from redolake.values.own_columns import DELETED
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
-# Of the files, which are rewritten with each commit: of any small table, and of one that is not much larger than its changes.
-MOST_BYTES, BYTES_A_CHANGE = 1 << 20, 256
 MOST_ROWS, MOST_IN_MEMORY = 100_000, 32 << 20  # of the table, as a file of few bytes may have many: equal texts are there once
 BATCH = 1_000  # rows that are read before their bytes are counted
 # Spark writes a checkpoint in a commit of its own whose version is a multiple of Delta's interval, 10.
@@ -80,8 +78,8 @@ FORM: Mapping[str, Any] = {
 def takes_rows(table: DeltaTable, changes: int) -> bool:
     """Return whether the table is small for so many changes, and has nothing of which a writer must know that this one does
     not."""
-    log, size, most = table.log, table.bytes, max(MOST_BYTES, BYTES_A_CHANGE * changes)
-    if log is None or size is None or size > most or (log.version + 1) % SPARKS_TURN == 0:
+    log = table.log
+    if log is None or not table.is_small(changes):
         return False
     protocol, properties = log.protocol(), log.properties()
     reader, writer = protocol.get("minReaderVersion"), protocol.get("minWriterVersion")
@@ -89,6 +87,11 @@ def takes_rows(table: DeltaTable, changes: int) -> bool:
     of_delta = {name for name in properties if name.startswith("delta.")}
     is_plain = of_delta <= PROPERTIES and not log.partition_columns() and creates_once(table)
     return is_known and is_plain and arrow_schema(log) is not None
+
+
+def is_sparks_turn(log: DeltaLog) -> bool:
+    """Return whether Spark shall make the next commit, which writes a checkpoint."""
+    return (log.version + 1) % SPARKS_TURN == 0
 
 
 def creates_once(table: DeltaTable) -> bool:
@@ -122,7 +125,12 @@ def merge_rows(writer: Writer, rows: pa.Table, has: NetColumns, options: TargetO
     """Return what was merged; None, with nothing committed, where MERGE has to do it, or to skip it. Raise Transient where
     another writer has committed since the table was read."""
     table, log, tag = writer.table, writer.table.log, writer.tag
-    if log is None or not takes_rows(table, rows.num_rows) or (log.last_txn(tag.app_id) or -1) >= tag.version:
+    if (
+        log is None
+        or not takes_rows(table, rows.num_rows)
+        or is_sparks_turn(log)
+        or (log.last_txn(tag.app_id) or -1) >= tag.version
+    ):
         return None
     schema = arrow_schema(log)
     assert schema is not None

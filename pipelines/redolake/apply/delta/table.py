@@ -15,6 +15,10 @@ from redolake.apply.schema import columns_of
 from redolake.apply.table_log import Damage, load_in
 from redolake.apply.target import TargetColumn
 
+# For a table this small, or so small beside its changes, MERGE is cheaper when it rewrites the files than when it marks rows as
+# deleted, and the table keeps few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
+REWRITTEN_BYTES, BYTES_A_CHANGE = 1 << 20, 256
+
 
 class DeltaTable:
     """`base_id` names our commits, with the load whose contents they continue. Call `refresh` after each commit, and where
@@ -45,6 +49,10 @@ class DeltaTable:
     def bytes(self) -> int | None:
         """The size of the table's files; None when it is not known, or there is no table."""
         return None if self.log is None else self.log.table_bytes()
+
+    def is_small(self, changes: int = 0) -> bool:
+        """Return whether a MERGE of so many changes does best to write all files again."""
+        return self.bytes is not None and self.bytes <= max(REWRITTEN_BYTES, BYTES_A_CHANGE * changes)
 
     @cached_property
     def app_id(self) -> str:

@@ -150,7 +150,9 @@ class ChangeWriter(Writer):
         self, net: Callable[[], DataFrame], has: NetColumns, options: TargetOptions, rows: pa.Table | None = None
     ) -> RowCounts | None:
         merged = None if rows is None else small_merge.merge_rows(self, rows, has, options)
-        return merge.merge(self, net(), has, options) if merged is None else merged
+        if merged is not None:
+            return merged
+        return merge.merge(self, net(), has, options, 0 if rows is None else rows.num_rows)
 
 
 def upkeep(spec: MaintenanceSpec, what: str) -> Tag:

@@ -15,16 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from redolake.apply.delta.small_merge import (
-    BYTES_A_CHANGE,
-    MOST_BYTES,
     SPARKS_TURN,
     arrow_type,
     as_parquet,
+    is_sparks_turn,
     merge_tables,
     read_files,
     takes_rows,
 )
-from redolake.apply.delta.table import DeltaTable
+from redolake.apply.delta.table import BYTES_A_CHANGE, REWRITTEN_BYTES, DeltaTable
 from redolake.apply.target import REMOVE, REPLACE, UPSERT, NetColumns, TargetColumn
 from redolake.host import filesystem
 from redolake.host.filesystem import open_filesystem
@@ -225,9 +224,8 @@ PLAIN = {"name": "ID", "type": "long", "nullable": True, "metadata": {"redolake.
 NTZ = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz", "appendOnly", "invariants"]}
 NAMED = {"minReaderVersion": 3, "minWriterVersion": 7, **NTZ}
 OTHERS: dict[str, dict[str, Any]] = {
-    "a large table": {"size": MOST_BYTES + 1},
+    "a large table": {"size": REWRITTEN_BYTES + 1},
     "a table of unknown size": {"size": None},
-    "Spark's turn to write a checkpoint": {"commits": SPARKS_TURN},
     "a partitioned table": {"metaData": {"partitionColumns": ["ID"]}},
     "rows that other programs follow": {"metaData": {"configuration": {"delta.enableChangeDataFeed": "true"}}},
     "an append-only table": {"metaData": {"configuration": {"delta.appendOnly": "true"}}},
@@ -284,6 +282,13 @@ def test_a_small_plain_table_takes_rows(tmp_path: Path, protocol: dict[str, Any]
 @pytest.mark.parametrize("other", OTHERS)
 def test_any_other_table_is_left_to_merge(tmp_path: Path, other: str) -> None:
     assert not takes_rows(table_with(tmp_path, **OTHERS[other]), 1)
+
+
+@pytest.mark.parametrize(("commits", "is_sparks"), [(SPARKS_TURN - 1, False), (SPARKS_TURN, True), (SPARKS_TURN + 1, False)])
+def test_spark_makes_the_commit_that_has_a_checkpoint(tmp_path: Path, commits: int, is_sparks: bool) -> None:
+    log = table_with(tmp_path, commits=commits).log
+    assert log is not None
+    assert is_sparks_turn(log) == is_sparks
 
 
 def test_a_table_is_rewritten_for_changes_that_are_not_much_smaller(tmp_path: Path) -> None:
