@@ -74,7 +74,7 @@ stop: $(STAMP) ## Stop a demo that was kept running
 # A module at a time to each worker, in the order of tests/workers.py: slow ones first.
 PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process; BASE=main without the stand-in's, if it is as there)
+test: $(STAMP) ## Run all tests (WORKERS=4 on more cores; ARGS="-n 0 -k name" for some of them in one process; BASE=main without the stand-in's, if it is as there)
 	@$(PYTEST) $(if $(BASE),--standin-base $(BASE)) $(ARGS)
 
 .PHONY: test-standin
