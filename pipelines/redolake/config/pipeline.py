@@ -178,6 +178,7 @@ class Pipeline(PipelineSettings):
         return self.complete(self.table(table))
 
     def complete(self, own: Entry) -> Entry:
+        """Return an entry of `tables` with the pipeline's settings for what it does not say."""
         shared = {name: setting_of(own, self, name) for name in SharedSettings.model_fields}
         masks = own.masks
         others = {name: mask for name, mask in self.mask.items() if column_name(name) not in masks}
