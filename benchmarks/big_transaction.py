@@ -396,9 +396,10 @@ def report(found: Run, baseline: Run, heap: str) -> None:
     say(f"\n{found.changes:,} changes in one transaction:")
     for name, peak in found.peaks().items():
         if peak:
-            than = baseline.peaks()[name]
+            than = baseline.peaks()[name]  # 0 for Python workers where few changes needed none
+            ratio = f"{peak / than:5.2f} times that of {baseline.changes:,}" if than else ""
             bound = f", heap {heap}" if "Java" in name else ""
-            say(f"  {name + bound:<34}{peak / 1e6:>8,.0f} MB   {peak / than:5.2f} times that of {baseline.changes:,}")
+            say(f"  {name + bound:<34}{peak / 1e6:>8,.0f} MB   {ratio}")
     cpu = found.cpu()
     for name, seconds in found.seconds().items():
         rate = f"{found.changes / seconds:>10,.0f} changes/s" if name in ("capture", "apply", "job", "stand-in") else ""
