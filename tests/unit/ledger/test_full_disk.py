@@ -27,7 +27,7 @@ class Refusing:
         return self
 
     def close(self) -> None:
-        """As a cursor."""
+        """Do nothing: it is its own cursor."""
 
 
 @pytest.mark.parametrize(
