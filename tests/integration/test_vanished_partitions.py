@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -57,12 +58,13 @@ def created(name: str, partitions: str = "", more: str = "") -> tuple[str, str]:
     )
 
 
-def loaded(shop: Shop, of_t: str = "", **settings: Any) -> Pipeline:
-    """Return a pipeline with a partitioned table and a plain one, loaded and caught up."""
-    for name, partitions, more in (("t", BY_K, of_t), ("plain", "", "")):
+def loaded(shop: Shop, of_t: str = "", names: Sequence[str] = ("t",), **settings: Any) -> Pipeline:
+    """Return a pipeline with partitioned tables and a plain one, loaded and caught up."""
+    for name, partitions, more in (*((name, BY_K, of_t) for name in names), ("plain", "", "")):
         rows = (f"INSERT INTO {name} (id, k, a) VALUES ({n}, {n}, 'old')" for n in (1, 2))
         shop.run_sql(*created(name, partitions, more), *rows)
-    pipeline = shop.pipeline(**{"tables": ["SHOP.T", "SHOP.PLAIN"], **settings})
+    tables = [f"SHOP.{name.upper()}" for name in (*names, "plain")]
+    pipeline = shop.pipeline(**{"tables": tables, **settings})
     steps.take_snapshot(pipeline, source=shop.params, spark=NO_SPARK)
     caught_up(shop, pipeline, NO_SPARK)
     return pipeline
@@ -71,7 +73,7 @@ def loaded(shop: Shop, of_t: str = "", **settings: Any) -> Pipeline:
 def run(shop: Shop, table: str, statements: tuple[str, ...]) -> None:
     for statement in statements:
         made = newest_partition(shop, table) if "{made}" in statement else ""
-        shop.run_sql(statement.format(t=table, made=made))
+        shop.run_sql(statement.format(t=table, T=table.upper(), made=made))
 
 
 def newest_partition(shop: Shop, table: str) -> str:
@@ -141,17 +143,18 @@ def test_a_table_whose_partition_ended_after_the_window_of_its_rows_is_held(shop
     assert rows(lake, pipeline, "t") == {1: ("1", "old"), 2: ("2", "old")}
 
 
-@pytest.mark.parametrize("ending", ["DROP TABLE {t} PURGE", "DROP TABLE {t}", "TRUNCATE TABLE {t}"])
-def test_tables_that_are_not_captured_come_and_go_without_a_hold(shop: Shop, lake: PlainLake, ending: str) -> None:
+def test_tables_that_are_not_captured_come_and_go_without_a_hold(shop: Shop, lake: PlainLake) -> None:
+    endings = {"purged": "DROP TABLE {t} PURGE", "dropped": "DROP TABLE {t}", "emptied": "TRUNCATE TABLE {t}"}
+    inserted = "INSERT INTO {t} VALUES (1, 1, 'staged')"
     pipeline = loaded(shop)
-    staged = ("INSERT INTO stage VALUES (1, 1, 'staged')", ending.format(t="stage"))
-    shop.run_sql(*created("stage"), *staged[:1], "INSERT INTO t VALUES (3, 3, 'beside')", *staged[1:])
-    if ending.startswith("DROP"):  # once more, the CREATE in an earlier window than the rows
-        shop.run_sql(*created("stage"))
+    for number, (name, ending) in enumerate(endings.items(), 3):
+        run(shop, name, (*created(name), inserted, f"INSERT INTO t VALUES ({number}, 3, 'beside')", ending))
+    # Once more, the CREATE in an earlier window than the rows.
+    del endings["emptied"]
+    for statements in ([created(name) for name in endings], [(inserted,)] * 2, [(ending,) for ending in endings.values()]):
+        for name, of_it in zip(endings, statements, strict=True):
+            run(shop, name, of_it)
         shop.switch_logs()
-        shop.run_sql(*staged[:1])
-        shop.switch_logs()
-        shop.run_sql(*staged[1:])
     caught_up(shop, pipeline, NO_SPARK)
     assert held(pipeline) == {}
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
@@ -211,22 +214,6 @@ def test_a_held_table_is_read_again_where_the_policy_says_so(shop: Shop, lake: P
     pipeline = loaded(shop, on_ddl={"unknown_ddl": "resnapshot"})
     run(shop, "t", MERGED)
     caught_up(shop, pipeline, NO_SPARK)
-    caught_up(shop, pipeline, NO_SPARK)
-    assert held(pipeline) == {}
-    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
-
-
-@pytest.mark.parametrize("rename", ["RENAME t_new TO t", "ALTER TABLE shop.t_new RENAME TO t"])
-@pytest.mark.parametrize("partitions", ["", BY_K])
-def test_a_table_that_gets_the_name_of_a_dropped_one_holds_it_in_the_same_window(
-    shop: Shop, lake: PlainLake, rename: str, partitions: str
-) -> None:
-    pipeline = loaded(shop, **KEEPS)
-    shop.run_sql(*created("t_new", partitions), "INSERT INTO t_new SELECT * FROM t", "DROP TABLE t", rename)
-    caught_up(shop, pipeline, NO_SPARK)
-    assert list(held(pipeline)) == ["SHOP.T"]
-    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
-    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
     caught_up(shop, pipeline, NO_SPARK)
     assert held(pipeline) == {}
     assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
@@ -393,33 +380,59 @@ def built(shop: Shop) -> dict[str, Any]:
     return {"source": {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": "redo"}}
 
 
-# Each gives another table the name of T, which T has no more.
+class TakesName(NamedTuple):
+    """Gives another table the name of T, which T has no more; what the hold says of it, and the other table's partitions."""
+
+    says: str
+    statements: tuple[str, ...]
+    partitions: str = ""
+
+
+RENAMED, STRANGE, LEFT = "another table was renamed to the name of the table", "but the statement names", "was renamed to SHOP."
+AGAIN, IN_DICTIONARY = "a table of this name was created again", "is another object in the dictionary"
 TAKES_NAME = {
-    "taken from the recycle bin": ("DROP TABLE t_new", "DROP TABLE t", "FLASHBACK TABLE t_new TO BEFORE DROP RENAME TO t"),
-    "by its owner's name": ("DROP TABLE t", "ALTER TABLE shop.t_new RENAME TO t"),
-    "and the old one is dropped later": ("RENAME t TO t_old", "RENAME t_new TO t", "DROP TABLE t_old PURGE"),
-    "and the old one stays": ("RENAME t TO t_old", "ALTER TABLE t_new RENAME TO t"),
-    "created as a copy": ("DROP TABLE t PURGE", *created("t"), "INSERT INTO t SELECT * FROM t_new"),
-    "by way of a third name": ("DROP TABLE t", "RENAME t_new TO t_third", 'ALTER TABLE "T_THIRD" RENAME TO "T"'),
-}  # fmt: skip
+    "by RENAME": TakesName(RENAMED, ("DROP TABLE {t}", "RENAME {t}_new TO {t}")),
+    "by RENAME, partitioned": TakesName(RENAMED, ("DROP TABLE {t}", "RENAME {t}_new TO {t}"), BY_K),
+    "by its owner's name": TakesName(STRANGE, ("DROP TABLE {t}", "ALTER TABLE shop.{t}_new RENAME TO {t}")),
+    "by its owner's name, partitioned": TakesName(STRANGE, ("DROP TABLE {t}", "ALTER TABLE shop.{t}_new RENAME TO {t}"), BY_K),
+    "taken from the recycle bin": TakesName(
+        "another dropped table was taken out of the recycle bin under the name of the table",
+        ("DROP TABLE {t}_new", "DROP TABLE {t}", "FLASHBACK TABLE {t}_new TO BEFORE DROP RENAME TO {t}"),
+    ),
+    "and the old one is dropped later": TakesName(
+        LEFT, ("RENAME {t} TO {t}_old", "RENAME {t}_new TO {t}", "DROP TABLE {t}_old PURGE")
+    ),
+    "and the old one stays": TakesName(LEFT, ("RENAME {t} TO {t}_old", "ALTER TABLE {t}_new RENAME TO {t}")),
+    "created as a copy": TakesName(AGAIN, ("DROP TABLE {t} PURGE", *created("{t}"), "INSERT INTO {t} SELECT * FROM {t}_new")),
+    "by way of a third name": TakesName(
+        STRANGE, ("DROP TABLE {t}", "RENAME {t}_new TO {t}_third", 'ALTER TABLE "{T}_THIRD" RENAME TO "{T}"')
+    ),
+}
 
 
 @pytest.mark.parametrize("dictionary", ["online", "redo"])
-@pytest.mark.parametrize("how", TAKES_NAME)
-def test_no_way_to_get_the_name_of_a_captured_table_is_seen_a_window_late(
-    shop: Shop, lake: PlainLake, how: str, dictionary: str
-) -> None:
-    pipeline = loaded(shop, **KEEPS, **(built(shop) if dictionary == "redo" else {}))
-    shop.run_sql(*created("t_new"), "INSERT INTO t_new SELECT * FROM t WHERE id = 2")
-    shop.run_sql(*TAKES_NAME[how], "INSERT INTO t VALUES (8, 8, 'of the new one')")
+def test_no_way_to_get_the_name_of_a_captured_table_is_seen_a_window_late(shop: Shop, lake: PlainLake, dictionary: str) -> None:
+    """A table for each way. What holds it names its own statement, or its own objects, so no way hides behind another one."""
+    ways = {f"t{number}": way for number, way in enumerate(TAKES_NAME.values())}
+    tables = [f"SHOP.{name.upper()}" for name in ways]
+    pipeline = loaded(shop, names=[*ways], **KEEPS, **(built(shop) if dictionary == "redo" else {}))
+    for name, way in ways.items():
+        copied = "INSERT INTO {t}_new SELECT * FROM {t} WHERE id = 2"
+        new = "INSERT INTO {t} VALUES (8, 8, 'of the new one')"
+        run(shop, name, (*created("{t}_new", way.partitions), copied, *way.statements, new))
     caught_up(shop, pipeline, NO_SPARK)
-    assert list(held(pipeline)) == ["SHOP.T"]
-    assert rows(lake, pipeline, "t").keys() == {1, 2}
-    steps.take_snapshot(pipeline, ["SHOP.T"], replace=True, source=shop.params, spark=NO_SPARK)
-    shop.run_sql("INSERT INTO t VALUES (9, 9, 'later')")
+    why = held(pipeline)
+    assert sorted(why) == tables
+    for (name, way), text in zip(ways.items(), (why[table] for table in tables), strict=True):
+        assert (AGAIN if way.says == AGAIN else IN_DICTIONARY) in text if dictionary == "redo" else way.says in text
+        assert re.search(rf"\b{name}(_new|_old|_third)?\b", text, re.IGNORECASE), text
+    assert {name: rows(lake, pipeline, name).keys() for name in ways} == {name: {1, 2} for name in ways}
+    steps.take_snapshot(pipeline, tables, replace=True, source=shop.params, spark=NO_SPARK)
+    for name in ways:
+        shop.run_sql(f"INSERT INTO {name} VALUES (9, 9, 'later')")
     caught_up(shop, pipeline, NO_SPARK)
     assert held(pipeline) == {}
-    assert rows(lake, pipeline, "t") == rows_of_source(shop, "t")
+    assert {name: rows(lake, pipeline, name) for name in ways} == {name: rows_of_source(shop, name) for name in ways}
 
 
 WAYS: dict[str, Any] = {

@@ -249,12 +249,13 @@ def _on_sqlite_connect(connection: SqliteConnection, _record: object) -> None:
     connection.isolation_level = None  # the driver would begin transactions where it likes
     # Where two switch a new file at once, SQLite refuses one of them at once instead of letting it wait. Nothing else passes by
     # itself: a full disk is reported at once.
-    Retrying(
+    answer = Retrying(
         retry=retry_if_exception(is_busy),
         stop=stop_after_delay(BUSY_SECONDS),
         wait=wait_random(0, 0.05),
         reraise=True,
     )(connection.execute, "PRAGMA journal_mode = WAL")
+    answer.close()  # a row is left of it: as long as somebody kept it, say a profiler, SQLite would refuse each COMMIT
     connection.execute("PRAGMA synchronous = FULL")  # a planned window must survive a power cut
 
 

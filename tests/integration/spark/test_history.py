@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +111,37 @@ def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
         assert as_of(mine, scn) == history.truth(scn), scn
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A table that two batches have changed, with its history. A test damages a copy of the folder, in which `older` is the
+    history after the first batch."""
+
+    folder: Path
+    position: int  # of its history
+
+    def copied_to(self, folder: Path) -> TableTask:
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return with_history(folder)
+
+
+@pytest.fixture(scope="module")
+def begun(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    folder = tmp_path_factory.mktemp("begun")
+    mine = with_history(folder)
+    loaded(spark, folder, mine, rows=[{"ID": key, "V": "a"} for key in (1, 2, 3)])
+    for number, (start, old, new) in enumerate(((10, "a", "b"), (100, "b", "c"))):
+        window = land(folder / f"w{number}", start, start + 90, committed(number * 10, start + 5, (3, update(1, old, new))))
+        (done,) = run_batch(spark, batch_spec(folder / str(number), [window], [mine])).tables
+        if number == 0:
+            shutil.copytree(str(mine.destination.history), folder / "older")
+    assert done.history is not None
+    return Begun(folder, done.history.position)
+
+
 def test_rows_that_a_history_lacks_and_has_too_many_are_counted_by_one_query(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = with_history(tmp_path)
-    loaded(spark, tmp_path, mine, rows=[{"ID": key, "V": "a"} for key in (1, 2, 3)])
-    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"))))], [mine]))
+    mine = begun.copied_to(tmp_path)
     history, table = (
         open_one(spark, str(path), mine.destination.app_id)
         for open_one, path in ((open_history, mine.destination.history), (open_table, mine.destination.target))
@@ -124,7 +150,7 @@ def test_rows_that_a_history_lacks_and_has_too_many_are_counted_by_one_query(
     other = table.rows(int(table.version or 0) - 1).filter("ID = 1").unionByName(twice).unionByName(twice)
     monkeypatch.setattr(verify_history, "run_sql", lambda _, query: queries.append(query) or run_sql(spark, query))
 
-    counted = verify_history.folded_differences(spark, history, other, mine.course.latest.key, 99)
+    counted = verify_history.folded_differences(spark, history, other, mine.course.latest.key, 189)
 
     # The table lacks 3, has 2 twice, and an older value in 1.
     assert (counted, len(queries)) == (ProvedHistory(missing_rows=2, extra_rows=2), 1)
@@ -140,34 +166,26 @@ HISTORY_DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
 
 
 @pytest.mark.parametrize("damage", HISTORY_DAMAGES)
-def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(spark: Any, tmp_path: Path, damage: str) -> None:
-    mine = with_history(tmp_path)
-    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
-    for number, (start, old, new) in enumerate(((10, "a", "b"), (100, "b", "c"))):
-        window = land(tmp_path / f"w{number}", start, start + 90, committed(number * 10, start + 5, (3, update(1, old, new))))
-        (done,) = run_batch(spark, batch_spec(tmp_path / str(number), [window], [mine])).tables
-        if number == 0:
-            shutil.copytree(str(mine.destination.history), tmp_path / "older")
-    assert done.history is not None
+def test_a_history_that_is_damaged_or_gone_holds_its_table_and_begins_no_epoch(
+    spark: Any, begun: Begun, tmp_path: Path, damage: str
+) -> None:
+    mine = begun.copied_to(tmp_path)
     change, code = HISTORY_DAMAGES[damage]
     change(Path(str(mine.destination.history)), tmp_path / "older")
-    held = with_destination(mine, history_at_least=done.history.position)
+    held = with_destination(mine, history_at_least=begun.position)
     next_one = land(tmp_path / "w3", 190, 300, committed(50, 195, (3, update(1, "c", "d"))))
 
     (found,) = run_batch(spark, batch_spec(tmp_path / "3", [next_one], [held])).tables
 
-    assert (found.state, (found.error or {}).get("code"), contents(mine)) == ("held", code, {1: "c"})
+    assert (found.state, (found.error or {}).get("code"), contents(mine)) == ("held", code, {1: "c", 2: "a", 3: "a"})
     cure = str((found.error or {})["cure"])
     assert "`redolake history rebuild SHOP.T --execute --yes --reason WHY`" in cure
     assert "`redolake resume SHOP.T --new-history --reason WHY`" in cure
     assert (found.error or {})["where"]["path"].startswith(str(mine.destination.history))
 
 
-def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Path) -> None:
-    mine = with_history(tmp_path)
-    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "a"}])
-    window = land(tmp_path / "w", 10, 100, committed(0, 20, (3, update(1, "a", "b"))))
-    run_batch(spark, batch_spec(tmp_path, [window], [mine]))
+def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, begun: Begun, tmp_path: Path) -> None:
+    mine = begun.copied_to(tmp_path)
     for file in Path(str(mine.destination.history)).glob("*.parquet"):
         file.unlink()
     compared = CompareTask(
@@ -175,7 +193,7 @@ def test_verify_finds_a_file_of_a_history_that_is_gone(spark: Any, tmp_path: Pat
         mine.destination.target,
         mine.course.versions[0],
         (),
-        99,
+        189,
         latest_version(mine.destination.target),
         app_id=mine.destination.app_id,
     )

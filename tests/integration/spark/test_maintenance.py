@@ -11,13 +11,14 @@ import pytest
 
 from redolake import steps
 from redolake.apply.delta.log import our_metadata, read_log
-from redolake.host import crash
 from redolake.job.job import run
 from redolake.records.maintenance import MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from redolake.values.table import TableId
 from tests.fixtures.shop import Shop
+from tests.integration.spark.specs import copied
 from tests.integration.test_pipeline import caught_up, parts_pipeline
 from tests.references.delta_table import read_delta
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +26,8 @@ T = TableId("SHOP", "T")
 
 
 def small_files(spark: Any, path: Path, files: int = 5) -> str:
-    spark.range(20).repartition(files).write.format("delta").save(str(path))
+    writer = spark.range(20).repartition(files).write.format("delta")
+    copied(("small files", files), str(path), lambda: writer.save(str(path)))
     return str(path)
 
 
@@ -99,21 +101,10 @@ def test_tables_for_which_no_time_is_left_are_named(spark: Any, tmp_path: Path) 
     assert ([str(one.table) for one in found.tables], found.left) == (["SHOP.A"], ("SHOP.B", "SHOP.C"))
 
 
-@pytest.mark.parametrize("place", ["optimize", "retention", "vacuum"])
-def test_a_job_that_ends_after_any_commit_is_finished_by_the_next(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    class Killed(BaseException):
-        """As a SIGKILL: nothing after it runs."""
-
-    def kill(name: str) -> None:
-        if name == place:
-            raise Killed
-
+def test_a_job_that_ends_after_any_commit_is_finished_by_the_next(spark: Any, tmp_path: Path) -> None:
     task = MaintenanceTask(T, small_files(spark, tmp_path / "t"))
-    with monkeypatch.context() as patched:
-        patched.setattr(crash, "point", kill)
-        with pytest.raises(Killed):
+    for place in ("optimize", "retention", "vacuum"):
+        with killed_at(place):
             maintained(spark, tmp_path, task)
     maintained(spark, tmp_path, task)
     log = read_log(task.target)

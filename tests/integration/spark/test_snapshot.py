@@ -28,7 +28,17 @@ from redolake.values.table import Column, OracleType, TableId
 from redolake.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
-from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version, with_course, with_destination
+from tests.integration.spark.specs import (
+    ID,
+    batch_spec,
+    contents,
+    loaded,
+    snapshot_spec,
+    task,
+    version,
+    with_course,
+    with_destination,
+)
 from tests.references.delta_table import delta_rows, latest_version, position_of, read_delta
 from tests.support.killed import killed_at
 
@@ -69,7 +79,7 @@ def contents_at(spark: Any, task: TableTask, version: int) -> dict[int, str]:
 def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it(spark, tmp_path: Path) -> None:
     """Readers find a table at any moment; a repeat of the load, also after a kill, commits nothing more."""
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    loaded(spark, tmp_path, mine, 50, ROWS)
     window = land(tmp_path / "w", 10, 100, committed(0, 80, (3, update(1, "a", "b"))))
     behind = replace(snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "c"}]), replace=True)
 
@@ -93,7 +103,7 @@ def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it
 def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, tmp_path: Path) -> None:
     """Delta does not enable the feature of the type with a write of a table that exists."""
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    loaded(spark, tmp_path, mine, 50, ROWS)
     dated = with_course(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
     again = replace(snapshot_spec(tmp_path, dated, 60, [{"ID": 1, "V": "2026-01-02 03:04:05"}]), replace=True)
 
@@ -106,17 +116,17 @@ def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, t
 
 def test_a_damaged_log_is_put_aside_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    loaded(spark, tmp_path, mine, 50, ROWS)
     Path(mine.destination.target, "_delta_log", f"{0:020}.json").write_text("{")
     again = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
 
     refused = run_snapshot(spark, again).tables[0]
     with killed_at("snapshot's log put aside"):
         run_snapshot(spark, replace(again, replace=True))
-    loaded = run_snapshot(spark, replace(again, replace=True)).tables[0]
+    replaced = run_snapshot(spark, replace(again, replace=True)).tables[0]
 
     assert (refused.error or {})["code"] == "LakeDamaged"
-    assert (loaded.loaded, contents(mine), position_of(mine.destination.target, mine.destination.app_id)) == (
+    assert (replaced.loaded, contents(mine), position_of(mine.destination.target, mine.destination.app_id)) == (
         True,
         {1: "a"},
         60,
@@ -211,7 +221,7 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
 
 def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    loaded(spark, tmp_path, mine, 50, ROWS)
     newer = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
     run_snapshot(spark, newer)
     for commit in (Path(mine.destination.target) / "_delta_log").glob("*.json"):

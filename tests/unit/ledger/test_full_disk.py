@@ -18,12 +18,16 @@ class Refusing:
     def __init__(self, code: int, times: int) -> None:
         self.code, self.times, self.done = code, times, list[str]()
 
-    def execute(self, statement: str) -> None:
+    def execute(self, statement: str) -> Refusing:
         self.done.append(statement)
         if len(self.done) <= self.times:
             error = sqlite3.OperationalError("refused")
             error.sqlite_errorcode = self.code
             raise error
+        return self
+
+    def close(self) -> None:
+        """Do nothing: it is its own cursor."""
 
 
 @pytest.mark.parametrize(
