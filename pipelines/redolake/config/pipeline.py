@@ -37,8 +37,8 @@ class Pipeline(PipelineSettings):
 
     @model_validator(mode="after")
     def masks_keep_keys_apart(self) -> Self:
-        for own in (*self.tables, *self.matches):
-            own.refuse_merged_keys({**own.masks, **{name: mask for name, mask in self.masks.items() if name not in own.masks}})
+        for own in self.entries:
+            own.refuse_merged_keys(self.complete(own).masks)
         return self
 
     @cached_property
@@ -139,15 +139,16 @@ class Pipeline(PipelineSettings):
     @property
     def may_resnapshot(self) -> bool:
         """Return whether `on_ddl` lets some table be snapshotted again by itself."""
-        settings = (self.on_ddl, *(entry.on_ddl for entry in (*self.tables, *self.matches)))
+        settings = (self.on_ddl, *(entry.on_ddl for entry in self.entries))
         return any("resnapshot" in on.model_dump().values() for on in settings)
 
     def choice(self, table: TableId) -> ColumnChoice:
         """Return which of the table's columns are left out."""
-        settings, said = self.settings(table), self.table(table).model_fields_set
+        own = self.table(table)
+        settings = self.complete(own)
         large_objects, unsupported = settings.large_objects, settings.unsupported_columns
         has_no_key = settings.key == "append" or (settings.key == "rowid" and large_objects == "redo")
-        if has_no_key and "large_objects" not in said:
+        if has_no_key and "large_objects" not in own.model_fields_set:
             large_objects = "refuse"
         if settings.key == "append" and unsupported == "reread":
             unsupported = "refuse"

@@ -114,10 +114,8 @@ class PipelineSettings(SharedSettings):
             return self
         if self.source.connection is None and self.verify_schedule is not None:
             raise ValueError("`verify_schedule` needs `connection` below `source`: tables are compared with Oracle's rows")
-        settings: list[tuple[str | None, str | None]] = [(self.large_objects, self.unsupported_columns)]
-        settings += [(table.large_objects, table.unsupported_columns) for table in self.tables]
-        settings += [(match.large_objects, match.unsupported_columns) for match in self.matches]
-        if any(objects in ("reread", "redo") or other == "reread" for objects, other in settings):
+        all_settings: tuple[SharedSettings, ...] = (self, *self.tables, *self.matches)
+        if any(one.large_objects in ("reread", "redo") or one.unsupported_columns == "reread" for one in all_settings):
             raise ValueError(
                 "with `kind: openlogreplicator`, neither `large_objects` nor `unsupported_columns` reads values again"
             )

@@ -91,9 +91,10 @@ class PushedFilter:
 
 def pushed_for(pipeline: Pipeline, table: DictionaryTable) -> PushedFilter | None:
     """Return what Oracle can evaluate of the filter that pipelines.yml has for a table; None if it is nothing."""
-    if pipeline.settings(table.table).where is None:
+    settings = pipeline.settings(table.table)
+    if settings.where is None:
         return None
-    policy, choice = pipeline.table(table.table).key_policy, pipeline.choice(table.table)
+    policy, choice = settings.key_policy, pipeline.choice(table.table)
     try:
         version = baseline(table, table.scn_before, None, policy, choice)
     except SchemaConflict:

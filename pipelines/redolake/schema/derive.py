@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from redolake.config.on_ddl import DEFAULT_POLICIES, DdlPolicies
 from redolake.errors import SchemaConflict
@@ -92,8 +91,7 @@ def derive(
 
 def policies_with(policies: DdlPolicies, choice: Choice | None) -> DdlPolicies:
     """Return the policies for one statement."""
-    value: dict[str, Any] = {} if choice is None else dict([choice])
-    return policies.model_copy(update=value)
+    return policies if choice is None else DdlPolicies(**{**dict(policies), **dict([choice])})
 
 
 def ignore(row: DdlRow, version: TableVersion) -> Effect:

@@ -53,7 +53,8 @@ def estimates(pipeline: Pipeline, oracle: Source, tables: Sequence[DictionaryTab
 
 
 def estimate(pipeline: Pipeline, table: DictionaryTable, size: TableSize) -> Estimate | None:
-    settings, key = pipeline.settings(table.table).snapshot, pipeline.table(table.table).key_policy.kind
+    own = pipeline.settings(table.table)
+    settings, key = own.snapshot, own.key_policy.kind
     if size.bytes is None or size.bytes <= settings.chunk_bytes:
         return None
     chunks = -(-size.bytes // settings.chunk_bytes)

@@ -57,9 +57,9 @@ def size_text(size: TableSize) -> str:
 
 def settings_of(pipeline: Pipeline, table: TableId) -> str:
     """Return a hash of the settings that decide what is read of a table."""
-    own = pipeline.table(table)
-    said = (own.key_policy, pipeline.choice(table), sorted(own.columns.items()), pipeline.settings(table).invalid_text)
-    text = repr(said) if own.where is None else repr((*said, own.where))
+    settings = pipeline.settings(table)
+    said = (settings.key_policy, pipeline.choice(table), sorted(settings.columns.items()), settings.invalid_text)
+    text = repr(said) if settings.where is None else repr((*said, settings.where))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
