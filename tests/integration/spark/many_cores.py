@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from demo.services import QUICK_JAVA
 from redolake.apply.spark.session import open_session
 from redolake.apply.verify.comparison import CompareTask
 from redolake.host.spark_settings import WORKERS_PYTHON
@@ -26,7 +27,7 @@ from redolake.job.comparison import compare_one, compare_with_history
 from redolake.job.job import run
 from redolake.records.loads import SnapshotSpec
 from redolake.records.proofs import ProvedHistory
-from tests.fixtures.spark import ONE_JAVA_ON_DISK, QUIET
+from tests.fixtures.spark import ONE_JAVA_ON_DISK, QUIET_AND_SHORT
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, update
 from tests.integration.spark.specs import batch_spec, snapshot_spec, task
@@ -37,7 +38,7 @@ ROOT = Path(__file__).parents[3]
 SOURCE = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
 OWN_SIZES = {"spark.default.parallelism", "spark.databricks.delta.snapshotPartitions", "spark.sql.adaptive.enabled"}
 ON_HOSTS = {WORKERS_PYTHON: sys.executable, "spark.executorEnv.PYTHONPATH": f"{ROOT / 'pipelines'}:{ROOT}",
-            "spark.executor.memory": "512m"}  # fmt: skip
+            "spark.executor.memory": "512m", "spark.executor.extraJavaOptions": QUICK_JAVA}  # fmt: skip
 
 
 def main(folder: Path, master: str) -> None:
@@ -55,7 +56,7 @@ def main(folder: Path, master: str) -> None:
         "spark.sql.autoBroadcastJoinThreshold": "10k",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    quiet = {name: value for name, value in QUIET.items() if name not in OWN_SIZES}
+    quiet = {name: value for name, value in QUIET_AND_SHORT.items() if name not in OWN_SIZES}
     spark = open_session("local", master, {**quiet, **ONE_JAVA_ON_DISK, **({} if "local" in master else ON_HOSTS), **small})
     phases: dict[str, float] = {}
 
