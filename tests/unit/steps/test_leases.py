@@ -7,20 +7,28 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import redolake.context
 from redolake.config import Pipeline
-from redolake.context import Run, is_gone, now
-from redolake.errors import LeaseHeld, LedgerUnavailable
+from redolake.context import Run, is_gone, now, take_lease
+from redolake.errors import LandingUnavailable, LeaseHeld, LedgerUnavailable
 from redolake.ledger import Ledger, open_ledger
 from redolake.records.batches.manifest import BatchResult
 from redolake.records.batches.spec import BatchSpec, Redo
-from redolake.steps.apply.batch import record_batch
+from redolake.records.maintenance import MaintenanceSpec
+from redolake.steps.apply import batch
+from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.shared import leases as leases_steps
 from redolake.steps.shared.leases import kept_lease, take_apply_lease
+from redolake.steps.snapshots import load
+from redolake.steps.snapshots.load import prepare_snapshot_load
+from redolake.steps.upkeep import maintenance
+from redolake.steps.upkeep.maintenance import prepare_maintenance
+from redolake.values.table import TableId
 from tests.states.lost_ledger import lose_ledger
 from tests.support.waiting import wait_until
 
@@ -59,9 +67,9 @@ def write_manifest(pipeline):
         context.landing.files.write_new_record("batches/b/manifest.json", result)
 
 
-def take_over(pipeline, owner="somebody else", after_seconds=3600):
+def take_over(pipeline, owner="somebody else", after_seconds=3600, kind="apply"):
     ledger = open_ledger(pipeline.ledger_url, "shop", lambda: now() + timedelta(seconds=after_seconds))
-    return ledger.lease("apply/shop", owner, 60)
+    return ledger.lease(f"{kind}/shop", owner, 60)
 
 
 def is_lost(check):
@@ -188,6 +196,53 @@ def test_a_job_that_writes_no_live_table_needs_no_lease(pipeline, prepared):
 
     with Run(pipeline) as run, kept_lease(run, replace(prepared[0], lease=None)) as check:
         check()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "kinds"),
+    [
+        (prepare_batch, ["apply"]),
+        (partial(prepare_snapshot_load, reads={}), ["load", "apply"]),
+        (prepare_maintenance, ["load", "apply"]),
+    ],
+    ids=["batch", "load", "maintenance"],
+)
+def test_a_job_that_cannot_be_prepared_holds_no_lease(pipeline, monkeypatch, prepare, kinds):
+    """Else a writer on another host, which cannot see that this process has ended, would wait a quarter of an hour."""
+    for module in (batch, load):
+        monkeypatch.setattr(module, "reconcile_once", refuse)
+    monkeypatch.setattr(maintenance, "choose", lambda *_: [TableId("SHOP", "ORDERS")])
+    monkeypatch.setattr(maintenance, "tasks_of", refuse)
+
+    with pytest.raises(LandingUnavailable):
+        prepare(pipeline)
+
+    for kind in kinds:
+        assert take_over(pipeline, "another host", after_seconds=0, kind=kind)
+
+
+def refuse(*_):
+    raise LandingUnavailable("the bucket does not answer", cure="wait")
+
+
+def fail_when_renewed(pipeline, spec, kind):
+    with Run(pipeline) as run, kept_lease(run, spec):
+        renewed_at = now()
+        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.RENEWED_FOR_SECONDS))
+        with pytest.raises(LeaseHeld, match=f"holds the lease {kind}/shop"):
+            take_over(pipeline, after_seconds=0, kind=kind)
+        raise ValueError("broken")
+
+
+def test_a_load_waits_for_maintenance_and_begins_soon_after_it_has_failed(pipeline):
+    with Run(pipeline) as run:
+        loads, lease = (take_lease(run, kind, leases_steps.LEASE_SECONDS).token for kind in ("load", "apply"))
+        spec = MaintenanceSpec("shop", "t", (), f"{pipeline.landing}/m.json", 1, 1, 1, lease=lease, load_lease=loads)
+
+    with pytest.raises(ValueError, match="broken"):
+        fail_when_renewed(pipeline, spec, kind="load")
+
+    assert take_over(pipeline, after_seconds=1, kind="load").token > loads
 
 
 def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):

@@ -10,7 +10,7 @@ from redolake.context import Run, read_result, read_spec, reader, step
 from redolake.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from redolake.host import crash
 from redolake.land import layout
-from redolake.ledger import TableEntry
+from redolake.ledger import Lease, TableEntry
 from redolake.reconcile.approvals import NEW_HISTORY, record_approval
 from redolake.reconcile.batches import attempt_of, find_superseded
 from redolake.reconcile.dropped_transactions import record_drops
@@ -31,7 +31,7 @@ from redolake.records.batches.manifest import BatchResult, TableResult
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import decode
 from redolake.steps.shared.events import due_events, record_failure
-from redolake.steps.shared.leases import renew_lease, take_apply_lease
+from redolake.steps.shared.leases import APPLY, lease_for_job, renew_lease
 from redolake.steps.shared.named_tables import named_table, named_tables
 from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
@@ -76,7 +76,11 @@ class RecordedBatch:
 def prepare_batch(context: Run) -> PreparedBatch:
     """Write the spec of the next batch: first the catch-up of a resumed table, else the landed windows not yet applied, as many
     as `batch.max_rows` allows."""
-    lease = take_apply_lease(context)
+    with lease_for_job(context, APPLY) as lease:
+        return write_batch(context, lease)
+
+
+def write_batch(context: Run, lease: Lease) -> PreparedBatch:
     reconcile_once(context)
     last = last_batch(context)
     spec = catch_up(context, last) or next_batch(context, last)

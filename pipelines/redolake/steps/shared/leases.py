@@ -1,4 +1,4 @@
-"""Renew the apply lease while a job runs; stop the job when another writer takes it.
+"""Renew the leases of a job while it runs; stop the job when another writer takes one.
 
 A job's spec names the lease it was written under. The job itself uses no ledger, so the process that waits for it renews the
 lease.
@@ -7,16 +7,17 @@ lease.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from redolake.context import Run, held_lease, now, owner, take_lease
-from redolake.errors import LeaseHeld, LedgerUnavailable
+from redolake.errors import LeaseHeld, LedgerUnavailable, RedolakeError
 from redolake.ledger import Lease, Ledger
 from redolake.ledger.entries import LeaseKind, lease_name
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.jobs import Spec
 from redolake.records.loads import SnapshotSpec
+from redolake.records.maintenance import MaintenanceSpec
 
 APPLY: LeaseKind = "apply"
 RECEIVE: LeaseKind = "receive"  # OpenLogReplicator serves one client at a time
@@ -39,26 +40,41 @@ def kind_of(spec: Spec) -> LeaseKind:
     return LOAD if isinstance(spec, SnapshotSpec) else APPLY
 
 
-def lease_of(context: Run, spec: Spec) -> Lease | None:
-    """Return the lease the spec was written under; None for a spec that writes no live table."""
-    return None if spec.lease is None else Lease(lease_name(kind_of(spec), context.name), owner(), spec.lease, now())
+def leases_of(context: Run, spec: Spec) -> list[Lease]:
+    """Return the leases the spec was written under, first the one of its kind; none for a spec that writes no live table."""
+    tokens = {kind_of(spec): spec.lease}
+    if isinstance(spec, MaintenanceSpec):
+        tokens[LOAD] = spec.load_lease
+    return [Lease(lease_name(kind, context.name), owner(), token, now()) for kind, token in tokens.items() if token is not None]
 
 
 def renew_lease(context: Run, spec: Spec) -> Lease:
     """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
-    lease = lease_of(context, spec)
-    return (
-        take_lease(context, kind_of(spec), RENEWED_FOR_SECONDS)
-        if lease is None
-        else context.ledger.renew(lease, RENEWED_FOR_SECONDS)
-    )
+    leases = leases_of(context, spec)
+    if not leases:
+        return take_lease(context, kind_of(spec), RENEWED_FOR_SECONDS)
+    return context.ledger.renew(leases[0], RENEWED_FOR_SECONDS)
+
+
+@contextmanager
+def lease_for_job(context: Run, kind: LeaseKind) -> Iterator[Lease]:
+    """Take the lease under which the block writes a job's spec. Where the block fails it is given back: there is no job, and a
+    writer on another host would wait until it expires."""
+    lease = take_lease(context, kind, LEASE_SECONDS)
+    try:
+        yield lease
+    except Exception:
+        with suppress(RedolakeError):  # then it expires
+            context.ledger.release_lease(lease)
+        raise
 
 
 class LeaseRenewer:
-    """Renews a lease in its own thread until `end` is called or the lease is lost."""
+    """Renews leases in its own thread until `end` is called or one of them is lost."""
 
-    def __init__(self, ledger: Ledger, lease: Lease, on_loss: Callable[[], None]) -> None:
-        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, RENEWED_FOR_SECONDS), on_loss
+    def __init__(self, ledger: Ledger, leases: Sequence[Lease], on_loss: Callable[[], None]) -> None:
+        self._ledger, self._on_loss = ledger, on_loss
+        self._leases = [ledger.renew(lease, RENEWED_FOR_SECONDS) for lease in leases]
         self._lost: LeaseHeld | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
@@ -77,10 +93,10 @@ class LeaseRenewer:
 
     @property
     def token(self) -> int:
-        return self._lease.token
+        return self._leases[0].token
 
     def renew_for(self, seconds: float) -> None:
-        self._lease = self._ledger.renew(self._lease, seconds)
+        self._leases = [self._ledger.renew(lease, seconds) for lease in self._leases]
 
     def _run(self) -> None:
         while self._lost is None and not self._ended.wait(RENEW_EVERY_SECONDS):
@@ -94,20 +110,20 @@ class LeaseRenewer:
         except LeaseHeld as error:
             self._lost = error
         except LedgerUnavailable as error:
-            if now() >= self._lease.expires_at:  # another writer may begin now
+            if now() >= min(lease.expires_at for lease in self._leases):  # another writer may begin now
                 self._lost = self._lease_lost(error.what)
         except Exception as error:  # unexpected, so it is unknown whether the next renewal would succeed
             self._lost = self._lease_lost(f"{type(error).__name__}: {error}")
 
     def _lease_lost(self, why: str) -> LeaseHeld:
         cure = "check the ledger's database; the step is tried again"
-        return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
+        return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._leases[0].name)
 
 
 @contextmanager
 def keep_renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
     """Renew a lease while the block runs, and give it back. Another thread renews it, with a ledger of its own."""
-    renewer = LeaseRenewer(context.ledger.again(), lease, lambda: None)
+    renewer = LeaseRenewer(context.ledger.again(), [lease], lambda: None)
     try:
         yield renewer
     finally:
@@ -132,15 +148,15 @@ def apply_lease_renewed(context: Run) -> Iterator[LeaseRenewer]:
 
 @contextmanager
 def kept_lease(context: Run, spec: Spec, on_loss: Callable[[], None] = lambda: None) -> Iterator[Callable[[], None]]:
-    """Renew the spec's lease while the block runs. Yields a check that raises LeaseHeld once it is lost; the end does too.
+    """Renew the spec's leases while the block runs. Yields a check that raises LeaseHeld once one is lost; the end does too.
 
     `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing and needs no lease.
     """
-    lease = lease_of(context, spec)
-    if lease is None or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
+    leases = leases_of(context, spec)
+    if not leases or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
         yield lambda: None
         return
-    renewer = LeaseRenewer(context.ledger.again(), lease, on_loss)
+    renewer = LeaseRenewer(context.ledger.again(), leases, on_loss)
     try:
         yield renewer.check
         renewer.end()

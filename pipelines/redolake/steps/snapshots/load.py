@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from redolake.context import Run, read_result, read_spec, step, take_lease
+from redolake.context import Run, read_result, read_spec, step
 from redolake.errors import TableHeld, Terminal
 from redolake.host import crash
 from redolake.land import layout
@@ -31,7 +31,7 @@ from redolake.records.shown_facts import SnapshotFact
 from redolake.records.snapshots import SnapshotManifest
 from redolake.schema import baseline
 from redolake.steps.apply.batch import finding_of
-from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, apply_lease, renew_lease
+from redolake.steps.shared.leases import LOAD, apply_lease, lease_for_job, renew_lease
 from redolake.steps.shared.scn_times import snapshot_time
 from redolake.steps.shared.shown_facts import record_snapshot
 from redolake.steps.snapshots.read import TableSnapshot, dictionary_of
@@ -51,8 +51,8 @@ class LoadedSnapshot:
 @step
 def prepare_snapshot_load(context: Run, reads: Mapping[str, int], *, replace: bool = False) -> str:
     """Write the spec that loads tables, each with the SCN that it was read at, into Delta. Return its location."""
-    lease = take_lease(context, LOAD, LEASE_SECONDS)
-    with apply_lease(context):  # no batch is under way; those that begin later leave these tables alone
+    # No batch is under way; those that begin later leave these tables alone.
+    with lease_for_job(context, LOAD) as lease, apply_lease(context):
         return write_load(context, lease, reads, replace=replace)
 
 

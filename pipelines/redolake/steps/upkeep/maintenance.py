@@ -9,19 +9,18 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redolake.context import Run, now, owner, read_result, read_spec, step, take_lease
+from redolake.context import Run, now, read_result, read_spec, step
 from redolake.errors import Terminal
 from redolake.host import crash
 from redolake.land import layout
 from redolake.ledger import Lease
-from redolake.ledger.entries import lease_name
 from redolake.reconcile.lake_place import lake_place
 from redolake.reconcile.ledger import reconcile_once
 from redolake.records.codec import decode
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from redolake.steps.ranges.history_prune import limit_of
 from redolake.steps.shared.events import due_events, record_failure
-from redolake.steps.shared.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
+from redolake.steps.shared.leases import APPLY, LOAD, lease_for_job, leases_of, renew_lease
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.values.table import TableId
@@ -40,14 +39,18 @@ class PreparedMaintenance:
 def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMaintenance:
     """Write the spec of the job: the tables that the last one had no time for, then the others. Raises LeaseHeld while a batch
     runs, Terminal for a table without contents."""
-    name, settings, keep = uuid.uuid4().hex, context.pipeline.optimize, context.pipeline.keep
     reconcile_once(context)
     chosen = choose(context, tables)
     if not chosen:
         return PreparedMaintenance(None, ())
-    # Nobody renews the first: it lasts as long as the job may. Loads take it before the apply lease too.
-    loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
-    lease = take_apply_lease(context)
+    # A load takes its lease before the apply lease too.
+    with lease_for_job(context, LOAD) as loads, lease_for_job(context, APPLY) as lease:
+        location = write_maintenance(context, chosen, loads, lease)
+    return PreparedMaintenance(location, tuple(map(str, chosen)))
+
+
+def write_maintenance(context: Run, chosen: Sequence[TableId], loads: Lease, lease: Lease) -> str:
+    name, settings, keep = uuid.uuid4().hex, context.pipeline.optimize, context.pipeline.keep
     spec = MaintenanceSpec(
         pipeline=context.name,
         token=name,
@@ -64,8 +67,7 @@ def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMai
         events=due_events(context),
         events_from=None if keep.events is None else (now() - keep.events).isoformat(),
     )
-    location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
-    return PreparedMaintenance(location, tuple(map(str, chosen)))
+    return context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
 
 
 @step
@@ -105,9 +107,9 @@ def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
     if isinstance(spec, MaintenanceSpec) and (spec.events or result.events_error):
         record_failure(context, result.events_error)
-    context.ledger.release_lease(renew_lease(context, spec))
-    if isinstance(spec, MaintenanceSpec) and spec.load_lease is not None:
-        context.ledger.release_lease(Lease(lease_name(LOAD, context.name), owner(), spec.load_lease, now()))
+    renew_lease(context, spec)
+    for lease in leases_of(context, spec):
+        context.ledger.release_lease(lease)
     context.ledger.record_fact("maintenance", {"left": list(result.left)})
     return result
 
