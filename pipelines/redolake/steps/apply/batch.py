@@ -72,7 +72,6 @@ class RecordedBatch:
 
 
 @step
-@crash.writer
 def prepare_batch(context: Run) -> PreparedBatch:
     """Write the spec of the next batch: first the catch-up of a resumed table, else the landed windows not yet applied, as many
     as `batch.max_rows` allows."""
@@ -80,6 +79,7 @@ def prepare_batch(context: Run) -> PreparedBatch:
         return write_batch(context, lease)
 
 
+@crash.writer
 def write_batch(context: Run, lease: Lease) -> PreparedBatch:
     reconcile_once(context)
     last = last_batch(context)

@@ -35,7 +35,6 @@ class PreparedMaintenance:
 
 
 @step
-@crash.writer
 def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMaintenance:
     """Write the spec of the job: the tables that the last one had no time for, then the others. Raises LeaseHeld while a batch
     runs, Terminal for a table without contents."""
@@ -49,6 +48,7 @@ def prepare_maintenance(context: Run, tables: Sequence[str] = ()) -> PreparedMai
     return PreparedMaintenance(location, tuple(map(str, chosen)))
 
 
+@crash.writer
 def write_maintenance(context: Run, chosen: Sequence[TableId], loads: Lease, lease: Lease) -> str:
     name, settings, keep = uuid.uuid4().hex, context.pipeline.optimize, context.pipeline.keep
     spec = MaintenanceSpec(
