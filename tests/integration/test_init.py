@@ -17,9 +17,9 @@ from tests.fixtures.shop import Shop
 from tests.support.doctor import run_doctor
 
 ODD_TABLES = (
-    "CREATE TABLE parts (code VARCHAR2(10) NOT NULL, price NUMBER, wide NUMBER, later NUMBER)",
+    "CREATE TABLE parts (code VARCHAR2(10) NOT NULL, price NUMBER, exact NUMBER, wide NUMBER, later NUMBER)",
     "CREATE UNIQUE INDEX parts_code ON parts (code)",
-    "INSERT INTO parts VALUES ('a', 1.25, 1e40, NULL)",
+    "INSERT INTO parts VALUES ('a', 1.25, 1 / 3, 1e40, NULL)",
     "CREATE TABLE visits (at DATE, who VARCHAR2(20))",
     "CREATE TABLE letters (id NUMBER(9) PRIMARY KEY, body CLOB)",
     "CREATE TABLE vectors (id NUMBER(9) PRIMARY KEY, flag BOOLEAN NOT NULL)",
@@ -59,13 +59,14 @@ def test_init_proposes_keys_and_number_rules_and_says_what_is_left_out(shop: Sho
     assert code == 0, output
     pipeline = load_configuration(file).pipelines["shop"]
     parts, visits, stock = (pipeline.table(TableId("SHOP", name)) for name in ("PARTS", "VISITS", "STOCK"))
-    assert (parts.key_policy, parts.columns) == (KeyPolicy("columns", ("CODE",)), {"PRICE": 2, "WIDE": "string"})
+    assert (parts.key_policy, parts.columns) == (KeyPolicy("columns", ("CODE",)), {"EXACT": "string", "WIDE": "string"})
     assert visits.key_policy == KeyPolicy("rowid")
     assert stock.columns == {"ON_HAND": "integer"}
     assert pipeline.large_objects == "reread"
     assert pipeline.table(TableId("SHOP", "VECTORS")).unsupported_columns == "reread"
     assert pipeline.match_of(TableId("SHOP", "VECTOR_INDEX")) is None
     lines = " ".join(file.read_text().split())
+    assert "1 table(s) have large objects: SHOP.LETTERS\n  reread: read" in output
     for said in (
         "no values yet in LATER",
         "the unique index PARTS_CODE identifies rows",

@@ -208,11 +208,11 @@ def choose_large_objects(found: FoundTables, ask: Ask) -> LargeObjectsChoice:
         return LargeObjectsChoice.refuse
     tables = ", ".join(found.with_large_objects)
     print_notice(
-        f"{len(found.with_large_objects)} table(s) have large objects: {tables}\n"
-        "  reread: read their values from the table after each change\n"
-        "  redo: assemble their values from the redo alone, without reads of the table\n"
-        "  exclude: leave out these columns\n"
-        "  refuse: leave out these tables"
+        f"{len(found.with_large_objects)} table(s) have large objects: {tables}",
+        "  reread: read their values from the table after each change",
+        "  redo: assemble their values from the redo alone, without reads of the table",
+        "  exclude: leave out these columns",
+        "  refuse: leave out these tables",
     )
     while True:
         answer = ask("Large objects", LargeObjectsChoice.reread.value)

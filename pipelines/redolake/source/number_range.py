@@ -41,7 +41,7 @@ class NumberRange:
 def number_findings(
     source: Source, container: str | None, tables: Iterable[DictionaryTable], rules: Mapping[TableId, Mapping[str, TypeRule]]
 ) -> Iterator[Finding]:
-    """Propose a rule for each such column that has none yet; a warning where the default would stop the table."""
+    """Propose a rule for each such column that has none yet and needs one; a warning where the default would stop the table."""
     for table, columns, ranges in _ranges(source, container, tables, rules):
         yield from _findings_of(table, columns, ranges)
 
@@ -49,11 +49,21 @@ def number_findings(
 def number_rules(
     source: Source, container: str | None, tables: Iterable[DictionaryTable]
 ) -> dict[TableId, dict[str, TypeRule]]:
-    """Return the rule that suits each such column, None for one without values. Tables without such columns are left out."""
+    """Return the rule of each such column that needs one, None for one without values. Tables without such columns are left
+    out."""
     return {
-        table.table: {c.name: proposal(c, ranges[c.name]) if c.name in ranges else None for c in columns}
+        table.table: {
+            c.name: proposal(c, ranges[c.name]) if c.name in ranges else None for c in columns if needs_rule(c, ranges)
+        }
         for table, columns, ranges in _ranges(source, container, tables, {})
     }
+
+
+def needs_rule(column: DictionaryColumn, ranges: Mapping[str, NumberRange]) -> bool:
+    """Return whether the default, DECIMAL(38,10), does not suit a column's values, or nothing is known of them. Decimals that
+    it holds get no narrower rule: the next value may have one more, and would hold the table."""
+    found = ranges.get(column.name)
+    return found is None or column.type.name == "FLOAT" or not found.decimals or not found.fits_default
 
 
 def _ranges(
@@ -104,7 +114,7 @@ def range_sql(table: TableId, columns: list[DictionaryColumn]) -> str:
 def _findings_of(
     table: DictionaryTable, columns: list[DictionaryColumn], ranges: Mapping[str, NumberRange]
 ) -> Iterator[Finding]:
-    known = [column for column in columns if column.name in ranges]
+    known = [column for column in columns if column.name in ranges and needs_rule(column, ranges)]
     if not known:
         return
     shown = "; ".join(f"{c.name} {c.type}: {ranges[c.name]}" for c in known)
@@ -119,7 +129,7 @@ def _findings_of(
 
 
 def proposal(column: DictionaryColumn, found: NumberRange) -> str | int:
-    """Return the narrowest rule that holds the range."""
+    """Return the rule of a column that needs one."""
     if column.type.name == "FLOAT":
         return "double" if found.decimals + found.digits <= _DOUBLE_DIGITS else "string"
     if not found.decimals and found.digits <= _BIGINT_DIGITS:

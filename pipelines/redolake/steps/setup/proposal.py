@@ -62,7 +62,7 @@ def propose_table(
     rules = {name: rule for name, rule in numbers.items() if rule is not None}
     why = [*of_key]
     if rules:
-        why.append("the numbers' rules suit the first 100,000 rows")
+        why.append("the numbers' rules suit the rows that are there, of the first 100,000")
     if empty := sorted(name for name, rule in numbers.items() if rule is None):
         why.append(f"no values yet in {', '.join(empty)}: a NUMBER is stored as DECIMAL(38,10), a FLOAT as text")
     own, of_objects = propose_objects(table, key, large_objects)
