@@ -133,6 +133,8 @@ class Transient(RedolakeError):
     Wait: it is retried `retry.attempts` times. If it keeps failing, follow the cure in the message.
     """
 
+    is_tried_out = False  # it was, so the step around what was tried is not tried that often again
+
 
 class Terminal(RedolakeError):
     """A person must choose; a retry would fail in the same way.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pydantic import Field
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from redolake.config.values import Bytes, Settings
 from redolake.errors import Transient
@@ -42,14 +42,18 @@ class Retry(Settings):
 
     def call(self, attempt: Callable[[], T]) -> T:
         """Call `attempt` again after transient errors only, with growing pauses, and log before each what failed. Raises the
-        last attempt's error."""
-        return Retrying(
-            retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(self.attempts),
-            wait=wait_exponential(multiplier=self.initial_seconds, max=self.max_seconds),
-            before_sleep=self._log_pause,
-            reraise=True,
-        )(attempt)
+        last attempt's error. One that a call within it has tried that often (a connection of a step) is not tried again."""
+        try:
+            return Retrying(
+                retry=retry_if_exception(lambda error: isinstance(error, Transient) and not error.is_tried_out),
+                stop=stop_after_attempt(self.attempts),
+                wait=wait_exponential(multiplier=self.initial_seconds, max=self.max_seconds),
+                before_sleep=self._log_pause,
+                reraise=True,
+            )(attempt)
+        except Transient as error:
+            error.is_tried_out = error.is_tried_out or self.attempts > 1
+            raise
 
     def _log_pause(self, state: RetryCallState) -> None:
         failed, error = state.attempt_number, state.outcome and state.outcome.exception()

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy.engine import make_url
 
-from redolake.config import parse_configuration
+from redolake.config import Retry, parse_configuration
 from redolake.config.spark import SparkSettings
-from redolake.errors import ConfigurationError
+from redolake.errors import ConfigurationError, SourceUnavailable
 from redolake.values.table import KeyPolicy
 
 GOOD = """
@@ -420,3 +420,19 @@ def test_other_settings_of_spark_are_passed_on() -> None:
     }
 
     assert SparkSettings(conf=given).conf == given
+
+
+def test_what_a_call_within_a_step_has_tried_often_is_not_tried_as_often_by_each_attempt_of_the_step() -> None:
+    retry, tries = Retry(attempts=3, initial_seconds=0.001, max_seconds=0.001), []
+
+    def connect() -> None:
+        tries.append(1)
+        raise SourceUnavailable("no listener")
+
+    with pytest.raises(SourceUnavailable):
+        retry.call(lambda: retry.call(connect))
+    assert len(tries) == 3
+
+    with pytest.raises(SourceUnavailable):  # what leaves it to the step
+        retry.call(lambda: Retry(attempts=1).call(connect))
+    assert len(tries) == 6

@@ -68,17 +68,22 @@ def why_none(context: Run, name: str, known: Sequence[TableId]) -> Finding:
         table = None if is_match(name) else TableId.parse(name)
     except ValueError:
         table = None
-    if table is not None and (why := why_not_captured(context, table)) is not None:
+    near = near_names(name, known)
+    if table is not None and (why := why_not_captured(context, table, near)) is not None:
         return Finding(name, *why)
     what = "is no table of the pipeline" if not is_match(name) else "matches no table of the pipeline"
-    if near := near_names(name, known):
-        return Finding(name, what, f"did you mean {' or '.join(near)}?")
+    if near:
+        return Finding(name, what, did_you_mean(near))
     listed = ", ".join(map(str, known[:LISTED]))
     more = f" and {len(known) - LISTED} more, which `redolake tables` lists" if len(known) > LISTED else ""
     return Finding(name, what, f"one of: {listed}{more}" if known else "`redolake run`, whose plan finds what patterns match")
 
 
-def why_not_captured(context: Run, table: TableId) -> tuple[str, str] | None:
+def did_you_mean(near: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def why_not_captured(context: Run, table: TableId, near: Sequence[str]) -> tuple[str, str] | None:
     """Return why a table is not captured that the configuration or a record knows, with the cure; None for an unknown one."""
     pipeline, none = context.pipeline, "is no table of the pipeline"
     stays = "; its Delta table stays as it is" if context.ledger.table(table) is not None else ""
@@ -94,7 +99,10 @@ def why_not_captured(context: Run, table: TableId) -> tuple[str, str] | None:
         return f"{none}: it matches a pattern and is left out, as it {reason}", "`redolake doctor` says more"
     if recorded is not None and str(table) in recorded.announced:
         return f"{none} yet: it matches a pattern and is new", "`redolake status` says how it is captured"
-    return f"{none}: a pattern matches it, and no plan has found it", "if Oracle has it, `redolake run`"
+    return (
+        f"{none}: a pattern matches it, and no plan has found it",
+        f"{did_you_mean(near)} if Oracle has it, `redolake run`".strip(),
+    )
 
 
 def near_names(name: str, known: Sequence[TableId]) -> list[str]:
