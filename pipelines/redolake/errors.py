@@ -133,7 +133,7 @@ class Transient(RedolakeError):
     Wait: it is retried `retry.attempts` times. If it keeps failing, follow the cure in the message.
     """
 
-    is_tried_out = False  # it was, so the step around what was tried is not tried that often again
+    is_tried_out = False  # whether a call within a step has tried it often: then the step is not repeated for it
 
 
 class Terminal(RedolakeError):
