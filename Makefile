@@ -81,7 +81,7 @@ test: $(STAMP) ## Run all tests (WORKERS=4 on more cores; ARGS="-n 0 -k name" fo
 test-standin: $(STAMP) ## Run the stand-in's own tests
 	@$(PYTEST) standin/tests $(ARGS)
 
-test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
+test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (five minutes on two cores)
 	@$(PYTEST) -m "not spark and not airflow and not slow and not witness and not driver" $(ARGS)
 
 coverage: $(STAMP) ## Run that check and print which lines and branches of pipelines/ it does not reach (ALL=1: of all tests)

@@ -12,7 +12,7 @@ import pytest
 
 from redolake import steps
 from redolake.context import Run
-from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, Terminal
+from redolake.errors import EncodingChanged, PdbChanged, SnapshotTooEarly, SourceRefused, Terminal
 from redolake.reconcile.redo_loss import lost_position
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
@@ -175,6 +175,22 @@ def test_another_character_set_or_time_zone_stops_every_step_until_new_snapshots
         assert start is not None
         assert context.landing.encoding(start.chain_position) == before, "redo from before the change keeps its encoding"
     assert plain.is_equal()
+    assert continues(plain)
+
+
+def test_a_user_who_has_lost_container_data_lands_no_window(plain: LosingPipeline) -> None:
+    """Oracle hides rows of other containers without an error: a window would have landed without its changes."""
+    user = plain.shop.oracle.database.state.users[plain.shop.oracle.capture_user]
+    plain.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    user.container_data = False
+    plain.shop.switch_logs()
+    before = plain.status().landed_to_scn
+
+    with pytest.raises(SourceRefused, match=r"V\$PDBS does not list container FREEPDB1"):
+        plain.catch_up()
+
+    assert plain.status().landed_to_scn == before
+    user.container_data = True
     assert continues(plain)
 
 

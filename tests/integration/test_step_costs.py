@@ -25,9 +25,9 @@ from tests.references.plain_lake import PlainLake
 from tests.support.costs import COUNTED, counted
 
 RUNS = 10
-EXPECTED = {  # with the query by which each connection learns that what it reads AS OF an SCN is there
+EXPECTED = {  # with the queries that what is read AS OF an SCN is there, and that the root shows the mined container
     "snapshot": (1, 2, 2, 154, 4),
-    "runs": (10, 20, 60, 1000, 20),
+    "runs": (10, 20, 60, 1020, 20),
     "verify": (1, 1, 5, 99, 4),
     "prune": (1, 1, 0, 0, 0),
 }

@@ -135,19 +135,22 @@ class SliceMining:
 
 
 def mined_container(session: Session, name: str | None) -> MinedContainer | None:
-    """Return the captured container, with its number if it shares the undo of the root. Asked in the root."""
+    """Return the captured container, with its number if it shares the undo of the root. Asked in the root.
+
+    Raises SourceRefused where the root does not show the container: a user who has lost CONTAINER_DATA would be shown none of
+    its rows, without an error."""
     if name is None:
         return None
     if session.pdb_only:  # a snapshot requires local undo there
         return MinedContainer(name)
-    if [row.is_local for row in session.query("local_undo")] == ["TRUE"]:
-        return MinedContainer(name)
     found = session.query("container_number", container=name)
     if not found:
         raise SourceRefused(
-            f"V$PDBS does not list container {name}", cure="run `redolake doctor`: the PDB or a grant is missing"
+            f"V$PDBS does not list container {name}, so LogMiner may show none of its rows",
+            cure="run `redolake doctor`: the PDB or CONTAINER_DATA is missing",
         )
-    return MinedContainer(name, int(found[0].con_id))
+    is_local = [row.is_local for row in session.query("local_undo")] == ["TRUE"]
+    return MinedContainer(name) if is_local else MinedContainer(name, int(found[0].con_id))
 
 
 def lower_case(answer: Any) -> list[pa.RecordBatch]:
