@@ -52,7 +52,8 @@ class Retry(Settings):
                 reraise=True,
             )(attempt)
         except Transient as error:
-            error.is_tried_out = error.is_tried_out or self.attempts > 1
+            if self.attempts > 1:
+                error.is_tried_out = True
             raise
 
     def _log_pause(self, state: RetryCallState) -> None:

@@ -52,18 +52,9 @@ def number_rules(
     """Return the rule of each such column that needs one, None for one without values. Tables without such columns are left
     out."""
     return {
-        table.table: {
-            c.name: proposal(c, ranges[c.name]) if c.name in ranges else None for c in columns if needs_rule(c, ranges)
-        }
+        table.table: {c.name: proposal(c, ranges[c.name]) if c.name in ranges else None for c in columns}
         for table, columns, ranges in _ranges(source, container, tables, {})
     }
-
-
-def needs_rule(column: DictionaryColumn, ranges: Mapping[str, NumberRange]) -> bool:
-    """Return whether the default, DECIMAL(38,10), does not suit a column's values, or nothing is known of them. Decimals that
-    it holds get no narrower rule: the next value may have one more, and would hold the table."""
-    found = ranges.get(column.name)
-    return found is None or column.type.name == "FLOAT" or not found.decimals or not found.fits_default
 
 
 def _ranges(
@@ -77,8 +68,15 @@ def _ranges(
     if wanted:
         source.use_container(container)
         for table, columns in wanted:
-            yield table, columns, measure(source, table, columns)
+            ranges = measure(source, table, columns)
+            yield table, [column for column in columns if needs_rule(column, ranges.get(column.name))], ranges
         source.use_container(None)
+
+
+def needs_rule(column: DictionaryColumn, found: NumberRange | None) -> bool:
+    """Return whether the default, DECIMAL(38,10), does not suit a column's values, or nothing is known of them. Decimals that
+    it holds get no narrower rule: the next value may have one more, and would hold the table."""
+    return found is None or column.type.name == "FLOAT" or not found.decimals or not found.fits_default
 
 
 def is_open(column: DictionaryColumn) -> bool:
@@ -114,7 +112,7 @@ def range_sql(table: TableId, columns: list[DictionaryColumn]) -> str:
 def _findings_of(
     table: DictionaryTable, columns: list[DictionaryColumn], ranges: Mapping[str, NumberRange]
 ) -> Iterator[Finding]:
-    known = [column for column in columns if column.name in ranges and needs_rule(column, ranges)]
+    known = [column for column in columns if column.name in ranges]
     if not known:
         return
     shown = "; ".join(f"{c.name} {c.type}: {ranges[c.name]}" for c in known)

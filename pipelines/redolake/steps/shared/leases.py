@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from redolake.context import Run, held_lease, now, owner, take_lease
-from redolake.errors import LeaseHeld, LedgerUnavailable, RedolakeError
+from redolake.errors import LeaseHeld, LedgerUnavailable
 from redolake.ledger import Lease, Ledger
 from redolake.ledger.entries import LeaseKind, lease_name
 from redolake.records.batches.spec import BatchSpec
@@ -64,9 +64,14 @@ def lease_for_job(context: Run, kind: LeaseKind) -> Iterator[Lease]:
     try:
         yield lease
     except Exception:
-        with suppress(RedolakeError):  # then it expires
-            context.ledger.release_lease(lease)
+        give_back(context, lease)
         raise
+
+
+def give_back(context: Run, lease: Lease) -> None:
+    """Release a lease; where the ledger does not answer, it expires."""
+    with suppress(LedgerUnavailable):
+        context.ledger.release_lease(lease)
 
 
 class LeaseRenewer:
@@ -128,8 +133,7 @@ def keep_renewed(context: Run, lease: Lease) -> Iterator[LeaseRenewer]:
         yield renewer
     finally:
         renewer.end()
-        with suppress(LedgerUnavailable):  # then it expires
-            context.ledger.release_lease(lease)
+        give_back(context, lease)
 
 
 @contextmanager

@@ -107,8 +107,7 @@ def record_maintenance(context: Run, batch: str) -> MaintenanceResult:
     result = decode(MaintenanceResult, read_result(context, spec), spec.manifest)
     if isinstance(spec, MaintenanceSpec) and (spec.events or result.events_error):
         record_failure(context, result.events_error)
-    renew_lease(context, spec)
-    for lease in leases_of(context, spec):
+    for lease in (renew_lease(context, spec), *leases_of(context, spec)[1:]):
         context.ledger.release_lease(lease)
     context.ledger.record_fact("maintenance", {"left": list(result.left)})
     return result
