@@ -231,8 +231,8 @@ def write_pipeline(folder: Path) -> Pipeline:
         "source": {"connection": "scenario", "container": "FREEPDB1"},
         "landing": str(folder / "landing"),
         "lake": str(folder / "lake"),
-        # Together longer than the 2 s for which a listener refuses clients, and an error that stays is reported soon.
-        "retry": {"attempts": 4, "initial_seconds": 0.1, "max_seconds": 0.4},
+        # Pauses of 3 s together: longer than the 2 s for which a listener refuses clients, and what stays is reported soon.
+        "retry": {"attempts": 6, "initial_seconds": 0.2, "max_seconds": 0.8},
         "wait_max_pause_seconds": 0.1,
         "spark": {"conf": QUICK_SPARK},
         "tables": ["SHOP.ORDERS"],
