@@ -176,8 +176,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def broken_silence() -> Iterator[Callable[[str], None]]:
-    """Yield a function that prints lines of progress. After ten seconds without one, say what is still going on, and again
-    after pauses that grow: a log keeps all of it."""
+    """Yield a function that prints lines of progress. After ten seconds without one, say how long ago the last one was, and
+    again after pauses that grow: a log keeps all of it."""
     said, ended = Event(), Event()
     last, since = "beginning", time.monotonic()
 
@@ -194,7 +194,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
             if said.wait(next(pauses)):
                 pauses = growing_pauses(LONGEST_SILENCE_SECONDS, SILENT_SECONDS)
             else:
-                print_progress(f"still: {begin_of(last)} ({duration(time.monotonic() - since)})")
+                print_progress(f"{duration(time.monotonic() - since)} since: {begin_of(last)}")
             said.clear()
 
     watching = Thread(target=watch, daemon=True)

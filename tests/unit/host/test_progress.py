@@ -59,7 +59,7 @@ def test_ten_seconds_of_silence_end_in_a_line_that_says_what_is_going_on(monkeyp
     with output.progress() as report:
         report("merging SHOP.T")
         deadline = time.monotonic() + DEADLINE_SECONDS
-        while seen.count("still: merging SHOP.T (") < 2:
+        while seen.count(" since: merging SHOP.T\n") < 2:
             assert time.monotonic() < deadline, seen
             seen += capsys.readouterr().err
             report("")  # work that is counted says nothing
@@ -85,4 +85,4 @@ def test_a_log_of_a_long_wait_gets_fewer_lines_the_longer_it_lasts_and_soon_one_
         wait_until(lambda: len(waited) >= 13, DEADLINE_SECONDS, 0.001, "thirteen waits")
 
     assert waited == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 10, 20, 40]
-    assert capsys.readouterr().err.count("still: beginning (") == 11
+    assert capsys.readouterr().err.count(" since: beginning\n") == 11
