@@ -74,7 +74,7 @@ class BatchTables:
 
     def _report(self, result: TableResult, done: int) -> None:
         reached = "" if result.complete_to is None else f" to SCN {result.complete_to}"
-        line = f"{result.table}: {result.state}{reached}, {result.short_text}"
+        line = f"{result.table}: {result.state}{reached}, {result.reported_text}"
         self.context.report(Progress(line, "applying tables", done, len(self.targets)))
 
     def _side_by_side(self, tables: int) -> int:
@@ -122,6 +122,6 @@ class BatchTables:
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
         result = replace(result, seconds=round(before + time.monotonic() - started, 3))
-        rows, reached = result.short_text, result.complete_to
+        rows, reached = result.reported_text, result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result

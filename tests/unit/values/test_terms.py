@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from redolake.airflow.lineage import change_facets
 from redolake.cockpit.metrics import batch_rows
@@ -47,6 +47,14 @@ def test_lineage_and_metrics_report_the_same_counts() -> None:
         for name, value in change_facets(applied_table(done))["redolake_changes"].__dict__.items()
         if name in NUMBERS
     }
+
+
+def test_the_line_of_a_table_says_each_reported_count_that_is_not_zero() -> None:
+    """A row in quarantine is news for whoever reads the log of a run."""
+    quiet = TableResult(TableId("S", "T"), "applied", 9, inserted=1)
+    loud = replace(quiet, nulled=2, balance=RowAccount(applied=4, quarantined=3, held=5))
+
+    assert (quiet.reported_text, loud.reported_text) == ("+1 ~0 -0", "+1 ~0 -0, 3 in quarantine, 2 NULL by rule")
 
 
 def test_counts_of_several_commits_add_up() -> None:

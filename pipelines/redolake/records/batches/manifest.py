@@ -11,7 +11,7 @@ from redolake.records.batches.spec import BatchSpec
 from redolake.records.file_digest import FileDigest
 from redolake.values.scn import ChainPosition
 from redolake.values.table import TableId
-from redolake.values.terms import OF_ACCOUNT, ChangeCounts
+from redolake.values.terms import OF_ACCOUNT, REPORTED, ChangeCounts
 
 CARRIED_IN = "carried in"  # the account of rows that come from before the batch's windows
 
@@ -85,6 +85,18 @@ class TableResult(ChangeCounts):
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
     unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
     history: HistoryFact | None = None
+
+    @property
+    def reported(self) -> dict[str, int]:
+        """The count of each reported term."""
+        return {term.name: getattr(self.balance if term.counts == "read" else self, term.name) for term in REPORTED}
+
+    @property
+    def reported_text(self) -> str:
+        """Return the counts for people, such as `+1 ~2 -0, 1 in quarantine`."""
+        counts = self.reported
+        others = [f"{counts[term.name]} {term.text}" for term in REPORTED if term.counts != "table" and counts[term.name]]
+        return ", ".join([self.short_text, *others])
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from redolake.steps.shared.scn_times import end_time
 from redolake.values.ddl_policies import ANSWERS, Answers
 from redolake.values.scn import BEFORE_ALL, ChainPosition
 from redolake.values.table import TableId
-from redolake.values.terms import REPORTED, ReportedCounts
+from redolake.values.terms import ReportedCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,7 @@ def record_batch(context: Run, batch: str) -> RecordedBatch:
 
 
 def applied_table(done: TableResult) -> AppliedTable:
-    counts = {term.name: getattr(done.balance if term.counts == "read" else done, term.name) for term in REPORTED}
-    return AppliedTable(done.state, done.complete_to, **counts)
+    return AppliedTable(done.state, done.complete_to, **done.reported)
 
 
 def check_goes_on(context: Run, result: BatchResult, name: str) -> None:
