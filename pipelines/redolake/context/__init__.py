@@ -96,7 +96,7 @@ class Run:
         self.configured = self.pipeline = pipeline  # in the block with the tables that its patterns have matched, too
         self.source, self.report, self.opens, self._writes = source, report, opens, writes
         self.execute, self.by, self.reason, self.shown, self.apart = execute, by, reason.strip(), shown, apart
-        self.spark = spark if isinstance(spark, Spark) else Spark(pipeline, spark, opens)
+        self.spark = spark if isinstance(spark, Spark) else Spark(pipeline, spark, opens, report)
         self._owns_spark = self.spark is not spark
         self._kept: list[tuple[Source, float]] = []  # connections, and until when
         self._entered, self._is_open = 0, False

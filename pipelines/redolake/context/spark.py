@@ -48,8 +48,14 @@ class Spark:
     """One Spark session for all batches: the given one, or one that is opened when the first batch needs it, by `opens` where
     that is given, and stopped at the end of the block."""
 
-    def __init__(self, pipeline: Pipeline, given: Any = None, opens: Callable[[], Any] | None = None) -> None:
-        self._pipeline, self._given, self._own, self._opens = pipeline, given, None, opens
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        given: Any = None,
+        opens: Callable[[], Any] | None = None,
+        report: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._pipeline, self._given, self._own, self._opens, self._report = pipeline, given, None, opens, report
         self._opening = Lock()  # a snapshot may be loaded beside batches
 
     def __enter__(self) -> Self:
@@ -67,6 +73,7 @@ class Spark:
             return self._given
         with self._opening:
             if self._own is None:
+                self._report("opening a Spark session")
                 self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
             return self._own
 

@@ -1,10 +1,11 @@
-"""Whatever opens Spark for a step tells of which table a file is that Spark could not read."""
+"""Whatever opens Spark for a step says so, and of which table a file is that Spark could not read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -56,3 +57,11 @@ def test_a_file_that_spark_cannot_read_is_an_error_of_its_table(pipeline: Pipeli
 def test_another_failure_stays_what_it_is(pipeline: Pipeline, opened: str) -> None:
     with pytest.raises(RuntimeError, match="something else"), OPENED[opened](pipeline):
         raise RuntimeError("something else")
+
+
+def test_who_waits_for_spark_is_told_so_once(pipeline: Pipeline) -> None:
+    said: list[str] = []
+    with Run(pipeline, report=said.append, opens=Mock) as run:
+        assert run.spark.session() is run.spark.session()
+
+    assert said == ["opening a Spark session"]
