@@ -40,7 +40,6 @@ from redolake.cli.output import (
 from redolake.cli.stats import StatsBy, stats_text
 from redolake.errors import RedolakeError
 from redolake.operations import Verdict
-from redolake.records.batches.manifest import HistoryFact
 from redolake.records.readers import NOT_PROVED
 from redolake.values.terms import account_text
 from redolake.values.utc import beside, utc_text
@@ -121,15 +120,11 @@ def tables_grid(status: Status, states: Mapping[str, str]) -> Grid:
 
 
 def show_histories(tables: Sequence[TableStatus]) -> None:
+    from redolake.cockpit import texts
+
     for table in tables:
         if table.history is not None:
-            print_lines(f"{table.table}: its history is {history_text(table.history)}")
-
-
-def history_text(found: HistoryFact) -> str:
-    to = "" if found.position is None else f"complete to SCN {found.position}, "
-    since = "" if found.since is None else f", which counts since SCN {found.since}, because {found.why}"
-    return f"{to}in epoch {found.epoch}{since}"
+            print_lines(f"history of {table.table}: {texts.of_history(table.history)}")
 
 
 def show_details(status: Status) -> None:

@@ -109,14 +109,10 @@ def proved_history_text(found: ProvedHistory | None) -> str:
 
 
 def history_text(found: HistoryLine) -> str:
-    """Return how far a table's history is, and since when its newest epoch counts."""
     if found.state is None:
         return f"History ({found.kind}): it begins with the next batch."
-    state = found.state
-    to = "" if state.position is None else f"to SCN {texts.count(state.position)}, "
-    since = "" if state.since is None else f" counts since SCN {texts.count(state.since)}, because {state.why}"
-    size = "" if state.bytes is None else f"; {amounts.size(state.bytes)}"
-    return f"History ({found.kind}): {to}epoch {state.epoch}{since}{size}."
+    size = "" if found.state.bytes is None else f"; {amounts.size(found.state.bytes)}"
+    return f"History ({found.kind}): {texts.of_history(found.state)}{size}."
 
 
 def account_text(window: WindowLine) -> str:
