@@ -335,7 +335,7 @@ def gap_lines(gaps: Sequence[DeclaredGapReport]) -> Iterator[str]:
         yield f"  {found.reason} ({found.by}, {found.at}); {found.lost}"
         yield from transactions_line("dropped, open at its start", found.dropped)
         yield from transactions_line("split, without their changes before its end", found.split_transactions or ())
-        yield "  until `redolake snapshot OWNER.TABLE --replace`"
+        yield "  until `redolake snapshot OWNER.TABLE --replace`; or, once its logs are restored, `redolake close-gap`"
 
 
 def transactions_line(title: str, transactions: Sequence[GapTransaction | SplitTransaction], most: int = 5) -> Iterator[str]:
