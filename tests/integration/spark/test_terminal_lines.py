@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,19 @@ from redolake.apply.spark.session import LOGGING, LOGGING_ON_HOSTS
 pytestmark = pytest.mark.spark
 
 
-def configured(spark: Any, file: Path) -> Any:
-    """Return the appender `stderr` of a configuration of log4j."""
+def configured_by(spark: Any, file: Path) -> Any:
     log4j = spark.sparkContext._jvm.org.apache.logging.log4j
     source = log4j.core.config.ConfigurationSource(spark.sparkContext._jvm.java.io.FileInputStream(str(file)))
     found = log4j.core.config.properties.PropertiesConfigurationFactory().getConfiguration(
         log4j.core.LoggerContext("of the test"), source
     )
     found.initialize()
-    return found.getAppender("stderr")
+    return found
+
+
+def configured(spark: Any, file: Path) -> Any:
+    """Return the appender `stderr` of a configuration of log4j."""
+    return configured_by(spark, file).getAppender("stderr")
 
 
 def warning(spark: Any, line: str, thrown: Any = None) -> Any:
@@ -50,6 +56,46 @@ def test_what_each_batch_does_on_purpose_is_no_line(spark: Any, line: str) -> No
 def test_other_warnings_are_shown(spark: Any) -> None:
     assert is_shown(spark, "Lost task 0.0 in stage 20.0 (TID 14) (127.0.0.1 executor driver): java.lang.StackOverflowError")
     assert is_shown(spark, "first line\nNot enough space to cache rdd_4_0 in memory!")
+
+
+@contextmanager
+def logged(spark: Any) -> Iterator[list[tuple[str, str, str]]]:
+    """Yield a list that afterwards has level, logger and message of what Spark logged, whoever would see it."""
+    java = spark.sparkContext._jvm
+    log4j, written, seen = java.org.apache.logging.log4j, java.java.io.StringWriter(), []
+    layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%p\x1f%c\x1f%m\x1e").withAlwaysWriteExceptions(False)
+    appender = log4j.core.appender.WriterAppender.createAppender(layout.build(), None, written, "written", True, True)
+    appender.start()
+    root = log4j.LogManager.getContext(False).getConfiguration().getRootLogger()
+    root.addAppender(appender, None, None)
+    try:
+        yield seen
+    finally:
+        root.removeAppender("written")
+        seen += [tuple(event.split("\x1f")) for event in written.toString().split("\x1e")[:-1]]
+
+
+def test_a_write_that_fails_by_a_row_is_no_line_of_java(spark: Any, tmp_path: Path) -> None:
+    """Our own error says which row, and why; Java's stacks would say its values."""
+    target = str(tmp_path / "target")
+    spark.range(0).selectExpr("id", "id AS v").write.format("delta").save(target)
+    rows = spark.range(2).selectExpr("id", "if(id < 0, id, raise_error('clear-4711')) AS v")
+    rows.createOrReplaceTempView("raising")
+    merge = f"MERGE INTO delta.`{target}` t USING raising s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    level = spark.sparkContext._jvm.org.apache.logging.log4j.Level.toLevel
+    terminal = configured_by(spark, LOGGING)
+
+    with logged(spark) as events:
+        for fail in (lambda: rows.write.parquet(str(tmp_path / "files")), lambda: spark.sql(merge), rows.collect):
+            with pytest.raises(Exception, match="clear-4711"):
+                fail()
+
+    assert ("ERROR", "org.apache.spark.util.Utils", "Aborting task") in events
+    assert [
+        (logger, message)
+        for of, logger, message in events
+        if level(of).isMoreSpecificThan(terminal.getLoggerConfig(logger).getLevel()) and is_shown(spark, message)
+    ] == []
 
 
 @pytest.mark.parametrize("clear", ["clear-4711", "clear-4711\n\tat org.clear-4711.Of(Row.java:1)\nCaused by: clear-4711"])
