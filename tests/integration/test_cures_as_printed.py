@@ -222,6 +222,20 @@ def test_a_snapshot_is_resumed_and_begun_again_as_it_is_printed(terminal: Termin
     assert terminal.is_equal()
 
 
+def test_a_lost_ledger_is_all_that_status_says_and_is_rebuilt_as_it_is_printed(terminal: Terminal) -> None:
+    terminal.run("redolake run --until-caught-up")
+    lose_ledger(terminal.shop.folder / "landing")
+
+    code, output = terminal.run("redolake status")
+    (command,) = commands_in(output)
+    assert (code, output.splitlines()) == (
+        DONE,
+        ["shop: the ledger is empty, and the landing is not", f"  do this: `{command}` rebuilds it"],
+    )
+    assert terminal.run(command)[0] == DONE
+    assert terminal.is_equal()
+
+
 def test_a_damaged_window_is_mined_again_as_it_is_printed(terminal: Terminal) -> None:
     terminal.run("redolake run --until-caught-up")
     terminal.change("INSERT INTO parts (id, place) VALUES (50, 'x')")

@@ -72,6 +72,10 @@ def show_one(pipeline: Pipeline, output: Output) -> None:
 
     result = steps.read_status(pipeline)
     states: dict[str, str] = {}
+    if output is Output.table and result.lacks_ledger:  # what it does not know is not said of the pipeline
+        cure = f"  do this: `redolake run -p {result.pipeline}` rebuilds it"
+        print_alert(f"{result.pipeline}: the ledger is empty, and the landing is not", cure)
+        return
     if output is Output.table:
         found = overview(pipeline)
         states = {table.table: table.state_text for table in found.tables}
@@ -128,9 +132,6 @@ def show_histories(tables: Sequence[TableStatus]) -> None:
 
 
 def show_details(status: Status) -> None:
-    if status.lacks_ledger:
-        cure = f"  do this: `redolake run -p {status.pipeline}` rebuilds it"
-        print_alert("The ledger is empty, and the landing is not", cure)
     show_held(status.tables)
     rows = [(w.last_scn, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("to SCN", "state", "logs", "rows", "ends, UTC"), rows, ("to SCN",))
