@@ -19,6 +19,7 @@ from redolake.values.ora_codes import (
 
 DRIVER = re.compile(r"DPY-\d{4}")
 ORA = re.compile(r"ORA-(\d{5})")
+CAUSE = re.compile(r"ORA-\d{5}|DPY-\d{4}|\[(?:Errno|SSL)|timed out")  # how a line begins that says why: Oracle, driver, network
 TRANSIENT_CURE = "wait: the step is retried. If it keeps failing, ask the DBA for the alert log of that time"
 UNKNOWN_CURE = "look up the code in Oracle's error manual; the step stopped and changed nothing"
 
@@ -99,8 +100,8 @@ def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", 
     if number in MISSING_PRIVILEGE:
         cure = missing_grants(sql, user) or "ask the DBA for the privilege that the statement needs"
     first_line = error.message.splitlines()[0] if error.message else error.full_code
-    nested = "; ".join(line for line in error.message.splitlines()[1:] if ORA.match(line) or DRIVER.match(line))
-    what = f"{first_line}; {nested}" if nested else first_line
+    nested = "; ".join(line for line in error.message.splitlines()[1:] if CAUSE.match(line))
+    what = f"{first_line.removesuffix('.')}; {nested}" if nested else first_line
     return kind(
         what, cure=cure.format(user=user or "the user"), ora_code=number or None, doing=doing, user=user, dsn=dsn or None
     )

@@ -125,6 +125,15 @@ def test_the_error_number_decides_class_and_cure(error, kind, code, cure):
     assert cure in translated.cure
 
 
+@pytest.mark.parametrize(
+    "why", ["[Errno 111] Connection refused", "timed out", "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"]
+)
+def test_why_no_connection_could_be_made_is_in_the_error(why):
+    text = f"DPY-6005: cannot connect to database.\n{why}\nHelp: https://docs.oracle.com"
+
+    assert translate(DriverError(0, "DPY-6005", text), "connect").what == f"DPY-6005: cannot connect to database; {why}"
+
+
 def test_what_the_driver_calls_a_lost_or_closed_connection_is_tried_again():
     """By python-oracledb's own table of the codes under which it reports DPY-4011 and DPY-4005."""
     lost = [code for code, dpy in ERR_ORACLE_ERROR_XREF.items() if dpy in (4011, 4005) and code != INTERNAL]
