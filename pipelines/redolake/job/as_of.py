@@ -109,9 +109,9 @@ def wrong_keys_in(spark: SparkSession, versions: Sequence[VersionToRead], scn: i
 
 def quarantines_of(versions: Sequence[VersionToRead]) -> set[str]:
     """Return the quarantines that are there, of the tables and of their copies: one listing for each folder."""
-    paths = (path for one in versions for path in (one.quarantine, one.copied_quarantine) if path is not None)
+    paths = {path for one in versions for path in (one.quarantine, one.copied_quarantine) if path is not None}
     folders = {path.rpartition("/")[0] for path in paths}
-    return {f"{folder}/{name}" for folder in folders for name in LakeFiles(folder).names("")}
+    return paths & {f"{folder}/{name}" for folder in folders for name in LakeFiles(folder).names("")}
 
 
 def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[str, Wrong]:

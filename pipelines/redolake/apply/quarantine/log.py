@@ -116,7 +116,9 @@ def add_events(there: Target, terms: Terms, rows: Rows, metadata: Mapping[str, o
 def copy_events(there: Target, terms: Terms, path: str, load: str, scn: int, version: int) -> None:
     """Make the quarantine `there` of the events at `path` of a load that count in a version of its table. What a killed attempt
     has left there is replaced; raise Transient for what another one writes meanwhile."""
-    rows = events_frame(there.spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
+    rows: list[Row] = []
+    if is_there(path, terms.table):
+        rows = events_frame(there.spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
     kept = [row.asDict() for row in rows if is_in_version(event_in(row), scn, version)]
     if kept or there.log is not None:
         write(there, replace(terms, exact=True), Tag("", 0, {"copy": True}), "quarantine copied", kept, "true")
