@@ -209,7 +209,7 @@ STATES: dict[str, tuple[str, ...]] = {
         "land/cures.py::mine_again",
         "steps/capture/remine.py::discard_windows remine --execute --replace",
     ),
-    "lost ledger": ("cli/monitoring.py::show_details run",),
+    "lost ledger": ("cli/monitoring.py::show_one run",),
 }
 
 # The state needs Spark, a stream, another database or a host: by the test that runs the command there, or its step.

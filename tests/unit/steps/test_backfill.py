@@ -125,7 +125,10 @@ def test_a_range_must_begin_after_the_tables_snapshot(objected):
 def test_a_hole_between_the_snapshot_and_the_range_may_contain_part_of_a_transaction(objected):
     left_out = [WHOLE[0], window(200, 300, tables=()), WHOLE[2]]
 
-    assert objected(350, 400, left_out) == ["SCN [200, 300) was landed without the table"]
+    assert objected(350, 400, left_out) == [
+        "SCN [200, 300) was landed without the table, and what commits in the range may have begun before its end"
+    ]
+    assert objected(180, 400, left_out) == ["SCN [200, 300) was landed without the table"]
     assert objected(160, 200, left_out) == []
 
 

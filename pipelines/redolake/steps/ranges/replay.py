@@ -325,7 +325,11 @@ def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[Window
     # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.
     for start, end in not_landed(manifests, table, ScnRange(Scn(first), scns.end)):
         what = f"SCN [{start}, {end}) was landed without the table"
-        yield Finding(str(table), what, f"end the range at SCN {start}, or leave the table out")
+        cure = f"end the range at SCN {start}, or leave the table out"
+        if start <= scns.start:
+            what += ", and what commits in the range may have begun before its end"
+            cure = "choose the target copy, or leave the table out: only ranges after its next snapshot are known again"
+        yield Finding(str(table), what, cure)
         return
 
 
