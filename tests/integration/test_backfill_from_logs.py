@@ -72,6 +72,26 @@ def test_a_shadow_of_a_declared_gap_has_what_committed_in_it(losing: LosingPipel
     assert [gap.from_scn for gap in losing.status().declared_gaps] == [start], "the live table is not touched"
 
 
+def test_a_range_after_a_declared_gap_is_known_unless_it_has_what_began_before_the_gaps_end(losing: LosingPipeline) -> None:
+    losing.lose_redo()
+    made = losing.recover_by("gap", reason="the tapes are gone")
+    losing.catch_up()
+    (split,) = losing.status().declared_gaps[0].split_transactions or ()
+    assert split.committed_at is not None
+    after = int(split.committed_at.scn) + 1
+    losing.change("INSERT INTO parts VALUES (50, 'later', 5)", "UPDATE parts SET quantity = 6 WHERE id = 50")
+    losing.catch_up()
+    end = int(losing.status().next_start_scn or 0)
+
+    for start in (made.gap.to_scn, after - 1):
+        with pytest.raises(ConfigurationError, match="what commits in the range may have begun before its end"):
+            from_landed(losing, start, end)
+    found = steps.run_backfill(
+        losing.pipeline, after, end, ["SHOP.PARTS"], execute=True, spark="no Spark", source=losing.shop.params
+    )
+    assert [row[:3] for row in rows(found)] == [(3, "C", 300), (50, "later", 6)]
+
+
 def test_views_of_an_scn_in_a_declared_gap_are_refused_and_those_around_it_are_written(losing: LosingPipeline) -> None:
     losing.lose_redo()
     made = losing.recover_by("gap", reason="the tapes are gone")

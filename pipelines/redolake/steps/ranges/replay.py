@@ -284,8 +284,22 @@ def old_range(context: Run, scns: ScnRange, chosen: Sequence[TableId]) -> OldRan
 
 def check_tables(one: OldRange) -> OldRange:
     """Raise ConfigurationError with why tables are not known in all of the range."""
-    refuse([found for past in one.histories.values() for found in objections(past, one.scns, one.manifests)])
+    since = known_since(one)
+    refuse([found for past in one.histories.values() for found in objections(past, one.scns, one.manifests, since)])
     return one
+
+
+def known_since(one: OldRange) -> int:
+    """Return the SCN before which nothing began that commits in the range: the end of the last declared gap before it; or 0,
+    where that cannot be said."""
+    incarnation, gaps = one.windows[0].resetlogs_id, one.context.landing.gaps
+    gap = gaps.last_before(ChainPosition(incarnation, one.scns.start))
+    if gap is None or gap.end.chain_position.resetlogs_id != incarnation or one.context.pipeline.source.is_stream:
+        return 0  # a stream may leave out what began before it
+    cut = gaps.without_start(gap.name, gap.end.chain_position)
+    if cut is None or any(at is not None and at.scn in one.scns for at in (t.committed_at for t in cut.transactions)):
+        return 0
+    return int(gap.end.scn)
 
 
 def table_history(context: Run, table: TableId, scns: ScnRange) -> TableHistory:
@@ -312,8 +326,9 @@ def as_of_then(entry: TableEntry, complete_to: int, resetlogs_id: int, snapshot:
     return replace(entry, state="live", complete_to_scn=Scn(complete_to), resetlogs_id=resetlogs_id, snapshot_scn=snapshot_scn)
 
 
-def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest]) -> Iterator[Finding]:
-    """Yield why the table cannot be backfilled. Its columns and changes are known only after its first snapshot."""
+def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest], since: int = 0) -> Iterator[Finding]:
+    """Yield why the table cannot be backfilled. Its columns and changes are known only after its first snapshot. Nothing that
+    commits in the range began before `since`."""
     table, first = history.table, history.first
     if first is None:
         yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
@@ -322,8 +337,8 @@ def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[Window
         what = f"its changes are known from SCN {first}, after its first snapshot, and the range begins at {scns.start}"
         yield Finding(str(table), what, f"begin at SCN {first} or later, or leave the table out")
         return
-    # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.
-    for start, end in not_landed(manifests, table, ScnRange(Scn(first), scns.end)):
+    # Not from the range's start: a transaction that commits in the range may have begun before it.
+    for start, end in not_landed(manifests, table, ScnRange(Scn(max(first, since)), scns.end)):
         what = f"SCN [{start}, {end}) was landed without the table"
         cure = f"end the range at SCN {start}, or leave the table out"
         if start <= scns.start:
