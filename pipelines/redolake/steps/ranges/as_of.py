@@ -281,7 +281,7 @@ def replay(
         raise NotReadableAsOf(
             f"from SCN {first - 1}, where a version of the table is, to SCN {at.scn} the redo is not landed without a break: "
             f"{refused.findings[0].what}",
-            cure=f"choose SCN {first - 1}, the end of a batch; for a copy or a history: {refused.findings[0].cure}",
+            cure=f"choose SCN {first - 1}, the end of a batch; or {refused.findings[0].cure}",
             table=", ".join(map(str, bases)),
         ) from None
     for task in spec.tables:

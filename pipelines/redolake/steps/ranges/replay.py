@@ -284,12 +284,12 @@ def old_range(context: Run, scns: ScnRange, chosen: Sequence[TableId]) -> OldRan
 
 def check_tables(one: OldRange) -> OldRange:
     """Raise ConfigurationError with why tables are not known in all of the range."""
-    since = known_since(one)
+    since = find_earliest_begin(one)
     refuse([found for past in one.histories.values() for found in objections(past, one.scns, one.manifests, since)])
     return one
 
 
-def known_since(one: OldRange) -> int:
+def find_earliest_begin(one: OldRange) -> int:
     """Return the SCN before which nothing began that commits in the range: the end of the last declared gap before it; or 0,
     where that cannot be said."""
     incarnation, gaps = one.windows[0].resetlogs_id, one.context.landing.gaps
