@@ -179,7 +179,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
     """Yield a function that prints lines of progress. After ten seconds without one, say how long ago the last one was, and
     again after pauses that grow: a log keeps all of it."""
     said, ended = Event(), Event()
-    last, since = "beginning", time.monotonic()
+    last, since = "the beginning", time.monotonic()
 
     def report(line: str) -> None:
         nonlocal last, since

@@ -85,4 +85,4 @@ def test_a_log_of_a_long_wait_gets_fewer_lines_the_longer_it_lasts_and_soon_one_
         wait_until(lambda: len(waited) >= 13, DEADLINE_SECONDS, 0.001, "thirteen waits")
 
     assert waited == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 10, 20, 40]
-    assert capsys.readouterr().err.count(" since: beginning\n") == 11
+    assert capsys.readouterr().err.count(" since: the beginning\n") == 11
