@@ -185,7 +185,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
         nonlocal last, since
         print_progress(line)
         if line:
-            last, since = line, time.monotonic()
+            last, since = line.partition("\n")[0], time.monotonic()
             said.set()
 
     def watch() -> None:
@@ -194,7 +194,7 @@ def broken_silence() -> Iterator[Callable[[str], None]]:
             if said.wait(next(pauses)):
                 pauses = growing_pauses(LONGEST_SILENCE_SECONDS, SILENT_SECONDS)
             else:
-                print_progress(f"{duration(time.monotonic() - since)} since: {begin_of(last)}")
+                print_progress(f"{duration(time.monotonic() - since)} since: {last}")
             said.clear()
 
     watching = Thread(target=watch, daemon=True)
