@@ -14,8 +14,9 @@ import pytest
 from redolake import steps
 from redolake.cockpit.overview import read_overview
 from redolake.config.snapshot import SnapshotSettings
-from redolake.context import Run, silent
+from redolake.context import Run
 from redolake.errors import RedolakeError, SnapshotPaused, TableHeld
+from redolake.host.progress import silent
 from redolake.source.buckets import read_digests
 from redolake.steps.proof import hash_chunks
 from redolake.steps.proof.table_to_compare import describe, hash_plan_of, hashing_of

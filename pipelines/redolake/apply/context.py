@@ -10,17 +10,13 @@ from pyspark.sql import SparkSession
 
 from redolake.apply.spark.kept import KeptRows
 from redolake.apply.translation import Translation
+from redolake.host.progress import Report, silent
 from redolake.records.batches.attempt import TableWork, Windows
 from redolake.records.batches.spec import LandedWindow
 from redolake.values.scn import ScnRange
 from redolake.values.table import TableId
 
-Report = Callable[[str], None]
 MayCommit = Callable[[], None]  # called before each commit; raises Transient when another writer holds the lease
-
-
-def silent(line: str) -> None:
-    """Report nothing."""
 
 
 def allow() -> None:

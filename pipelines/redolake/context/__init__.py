@@ -30,6 +30,7 @@ from redolake.errors import (
     Terminal,
     Transient,
 )
+from redolake.host.progress import Report, silent
 from redolake.host.secrets import equal_keys
 from redolake.land.landing import Landing
 from redolake.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
@@ -43,7 +44,6 @@ from redolake.values.table import TableId
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
-Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
 OF_RUN = frozenset({"source", "spark", "report", "opens", "execute", "by", "reason"})
 KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that are idle for minutes
@@ -51,10 +51,6 @@ KEPT_SECONDS = 60.0  # a connection that nothing uses: firewalls cut those that 
 BESIDE: ContextVar[threading.Event | None] = ContextVar("beside", default=None)
 
 log = logging.getLogger(__name__)
-
-
-def silent(_: str) -> None:
-    """Ignore progress."""
 
 
 def check_reason(decision: str, reason: str) -> None:

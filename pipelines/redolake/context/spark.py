@@ -11,6 +11,7 @@ from typing import Any, Self
 from redolake.config import Pipeline
 from redolake.errors import RedolakeError, SparkLost
 from redolake.host.connect_token import url_of_connection
+from redolake.host.progress import Report, silent
 from redolake.host.secrets import connection_variable
 
 REMOTE = "REDOLAKE_SPARK_REMOTE"
@@ -53,7 +54,7 @@ class Spark:
         pipeline: Pipeline,
         given: Any = None,
         opens: Callable[[], Any] | None = None,
-        report: Callable[[str], object] = lambda _: None,
+        report: Report = silent,
     ) -> None:
         self._pipeline, self._given, self._own, self._opens, self._report = pipeline, given, None, opens, report
         self._opening = Lock()  # a snapshot may be loaded beside batches

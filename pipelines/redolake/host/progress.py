@@ -8,7 +8,12 @@ from typing import Protocol, TypeVar
 
 from redolake.values.amounts import done_of, pace
 
+Report = Callable[[str], None]
 SILENT_SECONDS = 10.0  # the longest time without a word of how far the work is
+
+
+def silent(_: str) -> None:
+    """Ignore progress."""
 
 
 class Frame(Protocol):
@@ -53,7 +58,7 @@ class Progress(str):
 def count_rows(
     batches: Iterable[Rows],
     work: str,
-    report: Callable[[str], None],
+    report: Report,
     expected: int | None = None,
     record: Callable[[Progress], object] = lambda _: None,
 ) -> Iterator[Rows]:

@@ -9,7 +9,6 @@ from functools import partial
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from redolake.apply.context import Report, silent
 from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.owner import Owner, check_owner, damage_of
 from redolake.apply.quarantine.log import copy_events, open_events, read_events
@@ -18,6 +17,7 @@ from redolake.apply.target import Terms
 from redolake.errors import ConfigurationError, Finding, NotReadableAsOf
 from redolake.host import crash
 from redolake.host.filesystem import open_filesystem
+from redolake.host.progress import Report, silent
 from redolake.job.job import run
 from redolake.job.lake import LakeFiles
 from redolake.records.batches.spec import BatchSpec
@@ -124,7 +124,7 @@ def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[
 
 def copy_list(spark: SparkSession, one: VersionToRead, terms: Terms) -> None:
     """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
-    if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
+    if one.quarantine is None or one.copied_quarantine is None:
         return
     there = open_events(spark, one.copied_quarantine, one.table)
     copy_events(there, terms, one.quarantine, load_of(one), one.complete_to, one.version)

@@ -12,7 +12,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.context import ApplyContext, MayCommit, Report, allow, silent
+from redolake.apply.context import ApplyContext, MayCommit, allow
 from redolake.apply.create import create_shadow
 from redolake.apply.lake_tables import open_table
 from redolake.apply.spark.kept import KeptRows
@@ -21,6 +21,7 @@ from redolake.apply.target import Target
 from redolake.assemble.transactions import BEFORE_POSITION
 from redolake.errors import LakeDamaged, LandingConflict
 from redolake.host import crash
+from redolake.host.progress import Report, silent
 from redolake.job.assembly import Assembly, assemble, captured_table
 from redolake.job.carry_over import CarriedOver, carry_over
 from redolake.job.changes import write_changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from redolake.apply.context import ApplyContext, MayCommit, Report
+from redolake.apply.context import ApplyContext, MayCommit
 from redolake.apply.epochs import newest_epoch
 from redolake.apply.lake_tables import open_history, open_table
 from redolake.apply.own_columns import live
@@ -14,6 +14,7 @@ from redolake.apply.table_log import COLUMN_ID, KEY_PLACE
 from redolake.apply.target import Target
 from redolake.apply.verify.history import folded_differences
 from redolake.errors import Terminal
+from redolake.host.progress import Report
 from redolake.job.lake import check_lake
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import BatchSpec, TableTask

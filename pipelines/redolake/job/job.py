@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.context import MayCommit, Report, allow, silent
+from redolake.apply.context import MayCommit, allow
 from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.session import follow_cores, read_as_written
 from redolake.apply.spark.start import start_session
 from redolake.apply.spark.thrown import failure_text
 from redolake.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
 from redolake.host import crash
+from redolake.host.progress import Report, silent
 from redolake.job.batch import run_batch
 from redolake.job.damaged_files import check_landed_file
 from redolake.job.lake import check_lake

@@ -9,7 +9,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.context import MayCommit, Report, allow, silent
+from redolake.apply.context import MayCommit, allow
 from redolake.apply.lake_tables import check_not_nested, open_history, open_table
 from redolake.apply.owner import Owner
 from redolake.apply.spark.failures import check_session
@@ -18,7 +18,7 @@ from redolake.apply.table_log import app_id_of
 from redolake.apply.target import Terms
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
-from redolake.host.progress import Progress
+from redolake.host.progress import Progress, Report, silent
 from redolake.job.events import write_events
 from redolake.job.history_prune import shorten_history
 from redolake.job.lake import check_lake

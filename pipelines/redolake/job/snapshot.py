@@ -8,14 +8,14 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from redolake.apply.added_columns import add_columns
-from redolake.apply.context import MayCommit, Report, allow, silent
+from redolake.apply.context import MayCommit, allow
 from redolake.apply.snapshot import load_snapshot
 from redolake.apply.spark.failures import check_session, try_twice
 from redolake.apply.spark.holds import errors_of_table, held_error
 from redolake.apply.spark.session import read_as_written
 from redolake.errors import OF_ALL_TABLES, RedolakeError
 from redolake.host import crash
-from redolake.host.progress import Progress
+from redolake.host.progress import Progress, Report, silent
 from redolake.job.damaged_files import check_files
 from redolake.job.lake import check_usable
 from redolake.job.translation import TRANSLATION

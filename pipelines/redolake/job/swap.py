@@ -8,13 +8,13 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from redolake.apply.context import Report
 from redolake.apply.lake_tables import open_table, read_log
 from redolake.apply.owner import Owner, damage_of
 from redolake.apply.set_back import last_change
 from redolake.apply.table_log import REPAIRS, VersionToRead, base_of
 from redolake.apply.target import Tag, Terms
 from redolake.errors import SchemaConflict, TableSetBack, Terminal
+from redolake.host.progress import Report
 from redolake.job.as_of import bring_on, make_copy
 from redolake.job.lake import check_lake
 from redolake.records.batches.spec import BatchSpec

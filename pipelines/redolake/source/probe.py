@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from redolake.errors import Finding, RedolakeError, SourceRefused, Terminal
-from redolake.host.progress import Progress
+from redolake.host.progress import Progress, Report, silent
 from redolake.source.dictionary import read_tables
 from redolake.source.facts import (
     ALL_LOGS,
@@ -66,7 +66,7 @@ def probe(
     source: Source,
     container: str | None,
     tables: Iterable[TableId],
-    report: Callable[[str], None] = lambda _: None,
+    report: Report = silent,
     renamed: Renamed = NOT_RENAMED,
 ) -> ProbeResult:
     """Read everything that can be read, and return a finding for everything else. `report` gets the progress."""

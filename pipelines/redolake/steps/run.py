@@ -10,7 +10,7 @@ from functools import partial
 from threading import Event
 from typing import Literal, TypeVar
 
-from redolake.context import Report, Run, step
+from redolake.context import Run, step
 from redolake.errors import (
     OF_ALL_TABLES,
     OF_THE_LAKE,
@@ -25,7 +25,7 @@ from redolake.errors import (
     TableHeld,
     Terminal,
 )
-from redolake.host.progress import Progress
+from redolake.host.progress import Progress, Report
 from redolake.records.gaps import GapKind
 from redolake.records.windows import SliceRecord
 from redolake.steps.apply.batch import prepare_batch, record_batch

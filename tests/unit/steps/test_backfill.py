@@ -108,7 +108,7 @@ def objected(tmp_path):
 
         def about(start: int, end: int, windows=WHOLE) -> list[str]:
             history = table_history(context, ORDERS, scns(start, end))
-            return [finding.what for finding in objections(history, scns(start, end), windows)]
+            return [finding.what for finding in objections(history, scns(start, end), windows, 0)]
 
         assert about(100, 200) == ["the table has no contents yet"]
         context.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))

@@ -284,8 +284,12 @@ def old_range(context: Run, scns: ScnRange, chosen: Sequence[TableId]) -> OldRan
 
 def check_tables(one: OldRange) -> OldRange:
     """Raise ConfigurationError with why tables are not known in all of the range."""
-    since = find_earliest_begin(one)
-    refuse([found for past in one.histories.values() for found in objections(past, one.scns, one.manifests, since)])
+
+    def found(since: int) -> list[Finding]:
+        return [each for past in one.histories.values() for each in objections(past, one.scns, one.manifests, since)]
+
+    if found(since=0):  # else nobody needs to know what began where, for which the windows since a gap are read
+        refuse(found(find_earliest_begin(one)))
     return one
 
 
@@ -297,7 +301,7 @@ def find_earliest_begin(one: OldRange) -> int:
     if gap is None or gap.end.chain_position.resetlogs_id != incarnation or one.context.pipeline.source.is_stream:
         return 0  # a stream may leave out what began before it
     cut = gaps.without_start(gap.name, gap.end.chain_position)
-    if cut is None or any(at is not None and at.scn in one.scns for at in (t.committed_at for t in cut.transactions)):
+    if cut is None or any((at := each.committed_at) is not None and at.scn in one.scns for each in cut.transactions):
         return 0
     return int(gap.end.scn)
 
@@ -326,7 +330,7 @@ def as_of_then(entry: TableEntry, complete_to: int, resetlogs_id: int, snapshot:
     return replace(entry, state="live", complete_to_scn=Scn(complete_to), resetlogs_id=resetlogs_id, snapshot_scn=snapshot_scn)
 
 
-def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest], since: int = 0) -> Iterator[Finding]:
+def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest], since: int) -> Iterator[Finding]:
     """Yield why the table cannot be backfilled. Its columns and changes are known only after its first snapshot. Nothing that
     commits in the range began before `since`."""
     table, first = history.table, history.first

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from redolake.config import Pipeline, parse_configuration
 from redolake.config.tables import default_path
-from redolake.context import Report, now, silent
+from redolake.context import now
 from redolake.errors import ConfigurationError, Finding
 from redolake.host.paths import find_crowded
+from redolake.host.progress import Report, silent
 from redolake.source import (
     ConnectParams,
     ListedTable,

@@ -15,9 +15,10 @@ from datetime import datetime
 from typing import Any
 
 from redolake.config import Pipeline
-from redolake.context import Run, held_lease, now, silent, step
+from redolake.context import Run, held_lease, now, step
 from redolake.errors import ConfigurationError, Finding, Terminal
 from redolake.host import crash
+from redolake.host.progress import silent
 from redolake.land import layout
 from redolake.land.files import Files
 from redolake.land.pruned import PrunedFiles
