@@ -285,11 +285,11 @@ def old_range(context: Run, scns: ScnRange, chosen: Sequence[TableId]) -> OldRan
 def check_tables(one: OldRange) -> OldRange:
     """Raise ConfigurationError with why tables are not known in all of the range."""
 
-    def found(since: int) -> list[Finding]:
+    def objections_since(since: int) -> list[Finding]:
         return [each for past in one.histories.values() for each in objections(past, one.scns, one.manifests, since)]
 
-    if found(since=0):  # else nobody needs to know what began where, for which the windows since a gap are read
-        refuse(found(find_earliest_begin(one)))
+    if objections_since(0):  # else nobody needs to know what began where, for which the windows since a gap are read
+        refuse(objections_since(find_earliest_begin(one)))
     return one
 
 
