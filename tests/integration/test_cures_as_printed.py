@@ -466,7 +466,7 @@ def test_each_command_is_run_from_the_state_in_which_a_place_prints_it(terminal:
 
 MEND = f"redolake mend {shlex.quote(f'SHOP.{NAME}')}"
 DO = f"{MEND} --execute --reason 'a bug'"
-NOTHING_DONE = "Nothing is done yet; --execute does it."
+NOTHING_DONE = "Nothing is done yet; --execute --reason TEXT does it."
 
 
 def test_mend_loads_a_table_and_then_says_that_nothing_is_to_do(terminal: Terminal) -> None:

@@ -23,7 +23,7 @@ from redolake.cli.options import (
     report_errors,
     row_keys,
 )
-from redolake.cli.output import NOT_DONE, Output, print_progress, progress, show, text_of
+from redolake.cli.output import Output, print_progress, progress, show, text_of
 from redolake.operations import Operation, Parameter
 from redolake.operations.declared import Keys, Moment
 
@@ -59,7 +59,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
                 with progress() as report:
                     found = operation.act(run_of(report=report, execute=execute, shown=shown), **chosen)
             is_all = execute or operation.looks or found.is_all
-            lines = found.lines if is_all else (*found.lines, NOT_DONE)
+            lines = found.lines if is_all else (*found.lines, not_done(operation.needs_reason(chosen)))
             show(output, found.result, lambda: text_of(*lines))
             if found.verdict:
                 raise typer.Exit(found.verdict)
@@ -69,6 +69,10 @@ def command_of(operation: Operation) -> Callable[..., None]:
     run.__annotations__ = {one.name: one.annotation for one in arguments}
     run.__doc__ = operation.help
     return run
+
+
+def not_done(needs_reason: bool) -> str:
+    return f"Nothing is done yet; --execute{' --reason TEXT' if needs_reason else ''} does it."
 
 
 def arguments_of(operation: Operation) -> Iterator[Argument]:

@@ -45,7 +45,6 @@ SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
 LISTED_SUBJECTS = 8
 LONGEST_SILENCE_SECONDS = 600.0  # of a run that waits for days
 LAST_LINE = 40  # of 80 columns: the bar, the amounts and the times need the others
-NOT_DONE = "Nothing is done yet; --execute does it."
 
 COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 

@@ -265,8 +265,8 @@ def cures(pipeline: str, captured: Sequence[TableLine], faults: Mapping[Fault, t
         others = max(len(faults[fault]) for fault in way.faults if fault in faults) - 1
         more = f" `redolake mend TABLE -p {pipeline}` says it of the {plural(others, 'other table')}." if others else ""
         typed = way.typed_for(table, f"-p {pipeline}") if command else f"redolake tables -p {pipeline}"
-        start = f"start {pipeline}_{'snapshot' if command == 'snapshot' else 'mend'}, or run " if command else ""
-        yield f"{table}: {way.why.rstrip('.')}: {start}`{typed}`.{more}"
+        start = f"Start {pipeline}_{'snapshot' if command == 'snapshot' else 'mend'}, or run" if command else "See"
+        yield f"{table}: {way.why.rstrip('.')}. {start} `{typed}`.{more}"
 
 
 def late_after(reading: LedgerReading, latency: Latency) -> float:

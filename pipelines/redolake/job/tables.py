@@ -73,9 +73,7 @@ class BatchTables:
         return results
 
     def _report(self, result: TableResult, done: int) -> None:
-        reached = "" if result.complete_to is None else f" to SCN {result.complete_to}"
-        line = f"{result.table}: {result.state}{reached}, {result.reported_text}"
-        self.context.report(Progress(line, "applying tables", done, len(self.targets)))
+        self.context.report(Progress(f"{result.table}: {result.reported_text}", "applying tables", done, len(self.targets)))
 
     def _side_by_side(self, tables: int) -> int:
         return 1 if tables < 2 else self.spec.parallel_tables or side_by_side(self.context.spark)
@@ -122,6 +120,5 @@ class BatchTables:
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
         result = replace(result, seconds=round(before + time.monotonic() - started, 3))
-        rows, reached = result.reported_text, result.complete_to
-        log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
+        log.info("%s: %s, %.1f s", task.table, result.reported_text, result.seconds)
         return result

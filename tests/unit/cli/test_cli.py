@@ -309,7 +309,7 @@ def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
 
     code, output = run(*order)
-    assert (code, dropped, "SHOP.ORDERS: 7 row(s)" in output, "--execute does it" in output) == (0, [], True, True)
+    assert (code, dropped, "SHOP.ORDERS: 7 row(s)" in output, "--reason TEXT does it" in output) == (0, [], True, True)
     code, output = run(*order, "--execute")
     assert (code, dropped, "SHOP.ORDERS: 7 row(s)" in output, "confirm it with --yes" in output) == (2, [], True, True)
     assert (run(*order, "--execute", "--yes")[0], dropped) == (0, ["forgotten"])

@@ -250,7 +250,7 @@ def test_mend_says_which_way_makes_a_table_right(running: Path) -> None:
     assert lines[0] == "SHOP.STOCK: held, complete to SCN 2013999"
     assert lines[1].startswith("- it is held: ALTER TABLE SHOP.STOCK MOVE is not supported. What to do: `redolake snapshot ")
     assert lines[2].startswith("  snapshot: `redolake snapshot SHOP.STOCK --replace ")
-    assert lines[-1] == "Nothing is done yet; --execute does it."
+    assert lines[-1] == "Nothing is done yet; --execute --reason TEXT does it."
 
     right = ["SHOP.ORDERS: live, complete to SCN 2013999", "nothing to do"]
     for options in ([], ["--execute", "--reason", "x"]):

@@ -54,7 +54,9 @@ def test_the_line_of_a_table_says_each_reported_count_that_is_not_zero() -> None
     quiet = TableResult(TableId("S", "T"), "applied", 9, inserted=1)
     loud = replace(quiet, nulled=2, balance=RowAccount(applied=4, quarantined=3, held=5))
 
-    assert (quiet.reported_text, loud.reported_text) == ("+1 ~0 -0", "+1 ~0 -0, 3 in quarantine, 2 NULL by rule")
+    assert quiet.reported_text == "applied to SCN 9, +1 ~0 -0"
+    assert loud.reported_text == "applied to SCN 9, +1 ~0 -0, 3 in quarantine, 2 NULL by rule"
+    assert replace(quiet, state="held").reported_text == "held, +1 ~0 -0"
 
 
 def test_counts_of_several_commits_add_up() -> None:

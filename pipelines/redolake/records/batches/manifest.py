@@ -93,10 +93,11 @@ class TableResult(ChangeCounts):
 
     @property
     def reported_text(self) -> str:
-        """Return the counts for people, such as `+1 ~2 -0, 1 in quarantine`."""
-        counts = self.reported
+        """Return what was done, for people, such as `applied to SCN 99, +1 ~2 -0, 1 in quarantine`. A held table may be
+        complete to a later SCN than that of its last commit, so none is said of it."""
+        counts, to = self.reported, f" to SCN {self.complete_to}" if self.state == "applied" else ""
         others = [f"{counts[term.name]} {term.text}" for term in REPORTED if term.counts != "table" and counts[term.name]]
-        return ", ".join([self.short_text, *others])
+        return ", ".join([f"{self.state}{to}", self.short_text, *others])
 
 
 @dataclass(frozen=True, slots=True)
