@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,25 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert differences(shop, pipeline) == {}
     verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
+
+
+def test_a_window_without_changes_of_the_tables_is_applied_without_a_session_of_spark(
+    shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.run_sql("CREATE TABLE others (id NUMBER(9) PRIMARY KEY)")
+    shop.work(10)
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    caught_up(shop, pipeline, spark)
+    before = {table.table: table.complete_to_scn for table in steps.read_status(pipeline).tables}
+    shop.run_sql("INSERT INTO others VALUES (1)")
+    monkeypatch.setattr("redolake.context.spark.open_spark", partial(pytest.fail, "a session was opened"))
+
+    outcome = caught_up(shop, pipeline, None)
+
+    assert outcome.batches == 1
+    assert all(table.complete_to_scn > before[table.table] for table in steps.read_status(pipeline).tables)
+    assert steps.list_transactions(pipeline).read_to_at is not None
+    assert differences(shop, pipeline) == {}
 
 
 def test_every_table_equals_the_source_that_openlogreplicator_reads(tmp_path: Path, spark: Any) -> None:

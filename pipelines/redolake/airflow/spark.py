@@ -52,17 +52,15 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         # Otherwise Python puts the job's own folder first on its path, where `batch` and `snapshot` are our modules.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
-        with (
-            why_in_note(context),
-            resolved_pipeline(self.pipeline) as pipeline,
-            steps.Run(pipeline) as run,
-            steps.external_spark_job(run, batch, self.on_kill) as failed,
-        ):
-            self.application_args = [batch, failed]
-            try:
-                super().execute(context)
-            except Exception as error:
-                raise_failure(steps.read_job_failure(run, failed), error)
+        with why_in_note(context), resolved_pipeline(self.pipeline) as pipeline, steps.Run(pipeline) as run:
+            if steps.run_without_spark(run, batch) is not None:
+                return
+            with steps.external_spark_job(run, batch, self.on_kill) as failed:
+                self.application_args = [batch, failed]
+                try:
+                    super().execute(context)
+                except Exception as error:
+                    raise_failure(steps.read_job_failure(run, failed), error)
 
 
 def raise_failure(failure: JobFailure | None, error: Exception) -> None:
@@ -93,6 +91,8 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     from redolake import steps
 
     with resolved_pipeline(pipeline) as resolved:
+        if steps.run_without_spark(steps.Run(resolved), batch) is not None:
+            return
         spark = connect_session(pipeline)
         try:
             steps.run_spark_job(steps.Run(resolved, spark=spark), batch)

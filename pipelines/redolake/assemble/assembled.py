@@ -56,6 +56,19 @@ class AssembledBatch:
         return self.changes.filter(F.col("table_number").isin(*tables) & (F.col("disposition") == APPLIED))
 
 
+@dataclass(frozen=True, slots=True)
+class NoChanges(AssembledBatch):
+    """A batch without change rows, of which nothing has to be read: `rows` and `changes` are no DataFrames."""
+
+    def changes_of(self, table: int, range_number: int) -> DataFrame:
+        return self.changes
+
+
+def no_changes(no_rows: DataFrame, read_to: str | None) -> NoChanges:
+    """Return what is assembled from no changes; whoever reads `no_rows` is told that Spark is needed."""
+    return NoChanges(no_rows, no_rows, InputCounts(read_to=read_to), RowAccounting({}, {}), ())
+
+
 def assemble_batch(
     spark: SparkSession,
     scns: ScnRange,

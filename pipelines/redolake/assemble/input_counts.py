@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -23,16 +23,16 @@ AGAIN = f"run again, which prepares the batch again; nothing was merged. If it c
 class InputCounts:
     """Row counts of a batch's input; those of change rows are for captured tables."""
 
-    landed: Mapping[int, int]  # change rows per table
-    carried: Mapping[int, int]  # change rows per table
-    per_window: Mapping[int, int]  # landed change rows by the start of their window
-    foreign: int  # change rows of objects that are not captured
-    ends: int  # commits and rollbacks
-    ends_without_container: int
-    undo_rows: int
-    unknown_xids: int
-    parallel_rows: int
-    read_to: str | None  # time of the newest row
+    landed: Mapping[int, int] = field(default_factory=dict)  # change rows per table
+    carried: Mapping[int, int] = field(default_factory=dict)  # change rows per table
+    per_window: Mapping[int, int] = field(default_factory=dict)  # landed change rows by the start of their window
+    foreign: int = 0  # change rows of objects that are not captured
+    ends: int = 0  # commits and rollbacks
+    ends_without_container: int = 0
+    undo_rows: int = 0
+    unknown_xids: int = 0
+    parallel_rows: int = 0
+    read_to: str | None = None  # time of the newest row
 
     @property
     def changes(self) -> int:

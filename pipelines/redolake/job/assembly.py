@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import pyarrow.compute as pc
+
 from redolake.apply.commit_ranges import ddl_scns, stop_scn
 from redolake.apply.context import ApplyContext
-from redolake.assemble.assembled import AssembledBatch, assemble_batch
+from redolake.assemble.assembled import AssembledBatch, assemble_batch, no_changes
 from redolake.assemble.attribution import CapturedTable
 from redolake.assemble.parked import find_resting, with_resting
 from redolake.assemble.row_accounting import check_balance
 from redolake.job.damaged_files import check_carried
+from redolake.job.without_spark import NoSpark
+from redolake.land.cures import mine_again
+from redolake.land.files import Files
+from redolake.land.parquet import read_columns
 from redolake.records.batches.carry import ParkedRows
 from redolake.records.batches.manifest import RowAccount
 from redolake.records.batches.spec import Course, Redo, TableTask
@@ -37,6 +43,9 @@ class Assembly:
 
 def assemble(context: ApplyContext, redo: Redo, captured: Sequence[CapturedTable]) -> Assembly:
     spark, scns, keep = context.spark, context.scns, partial(context.kept.keep, None)
+    if isinstance(spark, NoSpark):
+        nothing = no_changes(spark, newest_time(redo))
+        return Assembly(nothing, nothing, (), check_accounts(redo, nothing, captured))
     rests = [] if redo.dropped else find_resting(spark, redo.windows, redo.parked, captured)
     carry_in = (*redo.carry_in, *(file for one in redo.parked if one not in rests for file in one.files))
     check_carried(redo, carry_in)
@@ -45,6 +54,18 @@ def assemble(context: ApplyContext, redo: Redo, captured: Sequence[CapturedTable
     )
     batch = with_resting(read, rests, captured)
     return Assembly(read, batch, rests, check_accounts(redo, batch, captured))
+
+
+def newest_time(redo: Redo) -> str | None:
+    """Return the time of the newest landed row, by the database host's clock (InputCounts.read_to)."""
+    parts = (
+        pc.max(rows["at"]).as_py()
+        for window in redo.windows
+        for folder, _, name in (file.rpartition("/") for file in window.files)
+        for rows in read_columns(Files(folder), [name], ["at"], {}, mine_again(window.name))
+    )
+    newest = max((at for at in parts if at is not None), default=None)
+    return None if newest is None else newest.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def captured_table(task: TableTask, number: int, found: int | None, scns: ScnRange) -> CapturedTable:

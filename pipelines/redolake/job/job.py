@@ -3,6 +3,7 @@ spark-submit is given."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -24,11 +25,14 @@ from redolake.job.damaged_files import check_landed_file
 from redolake.job.lake import check_lake
 from redolake.job.maintenance import run_maintenance
 from redolake.job.snapshot import run_snapshot
+from redolake.job.without_spark import SparkNeeded, no_spark
 from redolake.land.files import Files
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import to_file
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure, Result, Spec, decode_spec
 from redolake.records.maintenance import MaintenanceSpec
+
+log = logging.getLogger(__name__)
 
 
 def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:
@@ -49,6 +53,21 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         check_landed_file(spec, surprise)
         cure = f"run again: nothing of the batch is recorded. If it comes again, {report_with(OF_SPARK)}"
         raise Terminal(f"the job failed: {failure_text(surprise)}", cure=cure) from None  # its text may contain row data
+
+
+def run_without_spark(spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result | None:
+    """Run a batch without changes in this process, and return its result. None, with nothing committed, for what needs Spark:
+    there an error that nobody foresaw comes again."""
+    if not isinstance(spec, BatchSpec) or spec.changes is not None or not spec.redo.is_quiet:
+        return None
+    try:
+        check_lake(spec.lake)
+        return run_batch(no_spark(), spec, report, may_commit)
+    except RedolakeError:
+        raise
+    except (SparkNeeded, Exception) as surprise:
+        log.info("the batch needs Spark: %s", type(surprise).__name__)
+        return None
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -200,12 +200,18 @@ class Redo:
     encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
+    changes: int | None = None  # of the rows that landed in the windows, those of changes and DDL
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that a batch may read, by their paths
 
     @property
     def carried(self) -> tuple[str, ...]:
         """All files with rows of transactions that were open."""
         return (*self.carry_in, *(file for one in self.parked for file in one.files))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether it is known to have no row of a change or a DDL, and none of a transaction that is dropped."""
+        return self.changes == 0 and not (self.carried or self.open_in or self.dropped)
 
 
 def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course | Destination]) -> dict[str, Any]:
@@ -223,7 +229,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 17
+    FORMAT: ClassVar[int] = 18
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

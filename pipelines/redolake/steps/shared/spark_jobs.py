@@ -25,6 +25,16 @@ def run_spark_job(run: Run, batch: str) -> Result:
         return run_job(session, spec, run.report, check_lease)
 
 
+@step
+def run_without_spark(run: Run, batch: str) -> Result | None:
+    """Run the spec at `batch` in this process, if it is a batch without changes; None where Spark has to run it."""
+    from redolake.job.job import run_without_spark as run_job
+
+    spec = spec_to_run(run, batch)
+    with kept_lease(run, spec) as check_lease:
+        return run_job(spec, run.report, check_lease)
+
+
 def spec_to_run(run: Run, batch: str) -> Spec:
     spec = read_spec(run, batch)
     if isinstance(spec, SnapshotSpec):

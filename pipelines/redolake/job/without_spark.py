@@ -1,0 +1,44 @@
+"""What stands for Spark in a batch without changes, which reads and writes no rows: to start Spark takes longer than all that
+such a batch does.
+
+Whatever needs Spark after all (a property of a table that is to be set, an event for the lake's log) raises SparkNeeded, with
+nothing committed, and the batch is run with Spark.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class SparkNeeded(BaseException):
+    """Spark is needed after all. It is no Exception, as nothing may take it for the failure of a table."""
+
+
+class Settings:
+    """Those of a session that runs no query. A driver of no cluster has them."""
+
+    def __init__(self) -> None:
+        self.getAll = {"spark.master": "none"}
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        return self.getAll.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        self.getAll[name] = value
+
+    def unset(self, name: str) -> None:
+        self.getAll.pop(name, None)
+
+
+class NoSpark:
+    """A session, or a DataFrame, that can do nothing."""
+
+    def __init__(self) -> None:
+        self.conf = Settings()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise SparkNeeded(name)
+
+
+def no_spark() -> Any:
+    return NoSpark()
