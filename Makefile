@@ -175,6 +175,7 @@ bench-full: $(STAMP) ## Measure all in full size, Debezium's parser and a bare M
 	@$(BIN)/python benchmarks/large_batch.py --changes 500000 --rows 2000000 --bare --warm-up 3 --json bench-large.json
 	@$(BIN)/python benchmarks/many_tables.py
 	@$(BIN)/python benchmarks/many_ddl.py
+	@$(BIN)/python benchmarks/quiet.py
 	@$(BIN)/python benchmarks/history.py
 	@$(BIN)/python benchmarks/capture.py --json bench-capture.json
 	@$(BIN)/python benchmarks/big_transaction.py --changes 1000000 --json bench-transaction.json

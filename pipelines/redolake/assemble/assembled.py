@@ -65,7 +65,7 @@ class NoChanges(AssembledBatch):
 
 
 def no_changes(no_rows: DataFrame, read_to: str | None) -> NoChanges:
-    """Return what is assembled from no changes; whoever reads `no_rows` is told that Spark is needed."""
+    """Return what is assembled from no changes, with `no_rows` in place of DataFrames."""
     return NoChanges(no_rows, no_rows, InputCounts(read_to=read_to), RowAccounting({}, {}), ())
 
 

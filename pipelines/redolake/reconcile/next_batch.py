@@ -232,7 +232,7 @@ def build_batch(
             encoding=context.landing.encoding(windows[0].start_position),
             single_quotes=context.landing.quotes.evidence() is not None,
             rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
-            changes=sum(m.change_rows for m in windows),
+            change_rows=sum(m.change_rows for m in windows),
             digests=digests(context, windows, carried),
         ),
         tables=build_tasks(context, windows, before, entries, bool(gaps), still_open, of_time),

@@ -39,7 +39,7 @@ class Given:
 
     def spec(self, mine: TableTask, **more: Any) -> BatchSpec:
         window = land(self.folder / "10", 10, 20, [control(1, 12, 6), control(2, 14, 7)])
-        return batch_spec(self.folder, [window], [mine], **{"rows": 2, "changes": 0, **more})
+        return batch_spec(self.folder, [window], [mine], **{"rows": 2, "change_rows": 0, **more})
 
     def version(self) -> int:
         return latest_version(self.mine.destination.target)
@@ -137,7 +137,7 @@ def test_where_a_table_is_to_be_written_spark_is_needed(given: Given, state: Cal
 
 
 def test_a_batch_with_changes_or_transactions_of_before_is_left_to_spark(given: Given) -> None:
-    for more in ({"changes": 1}, {"changes": None}, {"carry_in": ("x",)}, {"dropped": (DroppedXid(3, "1.2.3", 4),)}):
+    for more in ({"change_rows": 1}, {"change_rows": None}, {"carry_in": ("x",)}, {"dropped": (DroppedXid(3, "1.2.3", 4),)}):
         spec = given.spec(given.mine, **more)
         assert run_without_spark(spec) is None, more
         assert not Path(spec.manifest).exists()

@@ -200,7 +200,7 @@ class Redo:
     encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
-    changes: int | None = None  # of the rows that landed in the windows, those of changes and DDL
+    change_rows: int | None = None  # of the rows that landed in the windows, those of changes and DDL
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that a batch may read, by their paths
 
     @property
@@ -211,7 +211,7 @@ class Redo:
     @property
     def is_quiet(self) -> bool:
         """Return whether it is known to have no row of a change or a DDL, and none of a transaction that is dropped."""
-        return self.changes == 0 and not (self.carried or self.open_in or self.dropped)
+        return self.change_rows == 0 and not (self.carried or self.open_in or self.dropped)
 
 
 def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course | Destination]) -> dict[str, Any]:
