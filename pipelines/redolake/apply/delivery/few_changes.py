@@ -6,6 +6,7 @@ computed value, a key that changes, a finding) is left to it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery.prepared import TableRange, ToMerge
 from redolake.apply.key_range import ranged_column
 from redolake.apply.landed.decoded import REDO, layout
-from redolake.apply.landed.findings import has_none
+from redolake.apply.landed.findings import has_none, segment_text
 from redolake.apply.net.missing_columns import Missing
 from redolake.apply.net.plain_rows import net_rows
 from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
@@ -26,7 +27,8 @@ from redolake.apply.target import UPSERT, KeyRange, NetColumns, TargetColumn, ke
 from redolake.errors import SchemaConflict
 from redolake.values import frames
 from redolake.values.delivery import PLAIN
-from redolake.values.redo import CHANGE_ORDER
+from redolake.values.redo import CHANGE_ORDER, Operation
+from redolake.values.table import ROWID_COLUMN
 from redolake.values.target_options import TargetOptions
 
 INEXACT = frozenset({"double", "float"})  # of a key: NaN is another one each time, and zero is there twice
@@ -41,7 +43,7 @@ def is_plain(context: ApplyContext, part: TableRange) -> bool:
     """Return whether this process knows all rules of the range and its table."""
     version, there = part.version, part.there
     is_one = [*map(layout, part.known_versions)] == [layout((version, PLAIN))]
-    is_known = version.organization == "heap" and not version.hides_rowids and version.key_kind != "rowid"
+    is_known = version.organization == "heap" and not version.hides_rowids and bool(version.key)
     begins_whole = part.commit_range.delivery == PLAIN and there.shadow_from is None
     more = (
         version.mapping and version.mapping.changes_rows,
@@ -70,6 +72,10 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
     decoded = context.translation.decode_rows(batch, version, PLAIN, course.rules, {*version.key, *defaulted})
     if not has_none(decoded, course.known_from):
         return None
+    if ROWID_COLUMN in version.key:
+        if not are_in(decoded["row_id"], part.known_versions[0][0].segments):
+            return None
+        decoded = with_rowid(decoded)
     net = net_rows(decoded, tuple(part.table.columns), version.key, defaulted, (*columns_of_change(options), "scn"))
     if net is None:
         return None
@@ -83,6 +89,21 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
         asks_target=part.asks_target,
         rows=with_own_columns(net.rows, options) if part.table.takes_rows(net.rows.num_rows) else None,
     )
+
+
+def are_in(rowids: pa.Array, segments: Collection[int]) -> bool:
+    """Return whether all ROWIDs are of these segments, as `finding` demands where they are the key."""
+    begins = pa.array(sorted(map(segment_text, segments)), pa.string())
+    return pc.all(pc.is_in(pc.utf8_slice_codeunits(rowids, 0, 6), begins), min_count=0).as_py() is True
+
+
+def with_rowid(decoded: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the changes with ROWID as a column, as decoded.with_rowid adds it."""
+    code, rowid = decoded["operation_code"], decoded["row_id"]
+    for name, absent in ((frames.redo_before, Operation.INSERT), (frames.redo_after, Operation.DELETE)):
+        value = pc.if_else(pc.equal(code, int(absent)), None, rowid)
+        decoded = decoded.append_column(name(ROWID_COLUMN), value)
+    return decoded
 
 
 def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:

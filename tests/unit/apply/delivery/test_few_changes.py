@@ -14,6 +14,7 @@ from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.delivery import few_changes
 from redolake.apply.delivery.few_changes import columns_to_fetch, is_plain, prepare_here
 from redolake.apply.delivery.prepared import CommittedChanges, TableRange
+from redolake.apply.landed.findings import segment_text
 from redolake.apply.target import ROWID, TargetColumn
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import Course, Destination, MinedNames, TableTask
@@ -41,8 +42,10 @@ def part(version: TableVersion = VERSION, there: Destination = THERE, count: int
     return TableRange(target, TableTask(TABLE, there, given), commit_range, CommittedChanges(cast("Any", None), count))
 
 
+BY_ROWID = replace(VERSION, key=(ROWID_COLUMN,), key_kind="rowid")
 PLAIN: dict[str, Callable[[], TableRange]] = {
     "nothing more": part,
+    "a key of ROWIDs": lambda: part(BY_ROWID),
     "another name in the lake": lambda: part(replace(VERSION, mapping=TableMapping(comments=((2, "text"),)))),
     "a quarantine in which nothing is": lambda: part(there=replace(THERE, quarantine=QuarantineRule("lake/q"))),
 }
@@ -64,7 +67,6 @@ OTHERS: dict[str, Callable[[], TableRange]] = {
     "a shadow from before its range": lambda: part(there=replace(THERE, shadow_from=3)),
     "an index-organized table": lambda: part(replace(VERSION, organization="index")),
     "a cluster": lambda: part(replace(VERSION, organization="cluster")),
-    "a key of ROWIDs": lambda: part(replace(VERSION, key=(ROWID_COLUMN,), key_kind="rowid")),
     "no key": lambda: part(replace(VERSION, key=(), key_kind="append")),
     "a key that may be NULL": lambda: part(deliveries=(NullableKey(),)),
     "large objects": lambda: part(deliveries=(RereadValues((2,)),)),
@@ -136,6 +138,19 @@ def test_what_is_prepared_here_has_one_row_for_each_key_and_says_whose_changes_t
 )
 def test_changes_with_a_finding_are_left_to_spark(what: str, given: pa.Table) -> None:
     assert prepare_here(CONTEXT, part(count=2, known_from=100), given) is None
+
+
+def test_a_rowid_is_a_key_in_the_segment_of_the_table_alone() -> None:
+    own, other = f"{segment_text(100)}AAA", f"{segment_text(101)}AAA"
+
+    def keys(*rowids: str) -> Any:
+        given = rows(insert(1), insert(1))
+        given = given.set_column(given.schema.get_field_index("row_id"), "row_id", pa.array(rowids))
+        ready = prepare_here(CONTEXT, part(BY_ROWID, count=2), given)
+        return None if ready is None or ready.rows is None else ready.rows["k0"].to_pylist()
+
+    assert keys(f"{own}1", f"{own}2") == [f"{own}1", f"{own}2"]
+    assert keys(f"{own}1", f"{other}2") is None
 
 
 def test_what_is_fetched_has_what_the_tables_own_columns_need() -> None:

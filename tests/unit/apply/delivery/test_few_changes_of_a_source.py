@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from types import SimpleNamespace
@@ -17,12 +17,13 @@ from redolake.apply.commit_ranges import CommitRange
 from redolake.apply.delivery.few_changes import is_plain, prepare_here
 from redolake.apply.delivery.prepared import CommittedChanges, TableRange
 from redolake.apply.delta.small_merge import merge_tables
-from redolake.apply.target import TargetColumn
+from redolake.apply.landed.findings import segment_text
+from redolake.apply.target import ROWID, TargetColumn
 from redolake.job.translation import TRANSLATION
 from redolake.records.batches.spec import Course, Destination, TableTask
 from redolake.values.own_columns import DELETED
 from redolake.values.scn import Scn
-from redolake.values.table import Column, OracleType, TableId, TableVersion
+from redolake.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableId, TableVersion
 from redolake.values.target_options import TargetOptions
 from redolake.values.terms import RowCounts
 
@@ -35,9 +36,18 @@ COLUMNS = (
     Column(4, YOUNG, OracleType("NUMBER", precision=9, scale=0), 4),
 )
 VERSION = TableVersion(TABLE, Scn(0), 100, 100, COLUMNS, (1, 2), 5)
+BY_ROWID = replace(VERSION, key=(ROWID_COLUMN,), key_kind="rowid")
 KEYS = [(code, n) for code in ("a  ", "A  ") for n in (Decimal("1.50"), Decimal("-1.50"))]
 OWN = {"_commit_scn": pa.int64(), "_commit_time": pa.timestamp("us"), "_op": pa.string(), "_xid": pa.string()}
-TYPES = {CODE: pa.string(), N: pa.decimal128(12, 2), V: pa.string(), YOUNG: pa.int32(), **OWN, DELETED: pa.bool_()}
+TYPES = {
+    ROWID_NAME: pa.string(),
+    CODE: pa.string(),
+    N: pa.decimal128(12, 2),
+    V: pa.string(),
+    YOUNG: pa.int32(),
+    **OWN,
+    DELETED: pa.bool_(),
+}
 LOADED = {"_commit_scn": 5, "_commit_time": None, "_op": "load", "_xid": None, DELETED: False}
 WORDS = {1: "insert", 2: "delete", 3: "update"}
 
@@ -94,11 +104,15 @@ class Source:
         self.redo.append(
             {
                 "commit_scn": 120 + transaction // 2, "commit_thread": 1 + transaction % 2, "commit_rs_id": "r",
-                "window_start": 100, "slice": 0, "ordinal": len(self.redo), "row_id": f"AAA{KEYS.index(key)}", "scn": 110,
+                "window_start": 100, "slice": 0, "ordinal": len(self.redo), "row_id": rowid_of(key), "scn": 110,
                 "xid": f"1.{transaction}.3", "operation_code": code, "rollback": False, "status": 0, "info": None,
                 "seg_owner": "SHOP", "table_name": "T", "sql_redo": sql, "commit_at": AT, "key": key,
             }
         )  # fmt: skip
+
+
+def rowid_of(key: Key) -> str:
+    return f"{segment_text(VERSION.data_object_id)}AAAAAAAA{KEYS.index(key)}"
 
 
 def own_of(change: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,23 +121,24 @@ def own_of(change: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, "_commit_time": AT, "_op": WORDS[code], DELETED: code == 2}
 
 
-def as_table(rows: Mapping[Key, Mapping[str, Any]], options: TargetOptions) -> pa.Table:
-    schema = pa.schema([(name, TYPES[name]) for name in (CODE, N, V, YOUNG, *options.own_columns)])
-    return pa.Table.from_pylist([{CODE: code, N: n, **row} for (code, n), row in rows.items()], schema)
+def as_table(rows: Mapping[Key, Mapping[str, Any]], columns: Sequence[str], options: TargetOptions) -> pa.Table:
+    schema = pa.schema([(name, TYPES[name]) for name in (*columns, *options.own_columns)])
+    return pa.Table.from_pylist([{ROWID_NAME: rowid_of(key), CODE: key[0], N: key[1], **rows[key]} for key in rows], schema)
 
 
-def part_of(redo: Sequence[Mapping[str, Any]], options: TargetOptions) -> tuple[TableRange, pa.Table]:
-    defaults = {4: str(DEFAULT)}
-    columns = {c.id: TargetColumn(c.id, c.name, TRANSLATION.spark_type(c.type, None), defaults.get(c.id)) for c in COLUMNS}
+def part_of(redo: Sequence[Mapping[str, Any]], options: TargetOptions, version: TableVersion) -> tuple[TableRange, pa.Table]:
+    defaults, have = {4: str(DEFAULT)}, (*COLUMNS, *([ROWID] if version is BY_ROWID else []))
+    columns = {c.id: TargetColumn(c.id, c.name, TRANSLATION.spark_type(c.type, None), defaults.get(c.id)) for c in have}
     target = cast("Any", SimpleNamespace(columns=columns, takes_rows=lambda changes: True, bytes=1))
-    task = TableTask(TABLE, Destination("lake/T", "p/SHOP.T/1", options=options), Course((VERSION,)))
-    made = TableRange(target, task, CommitRange(0, 100, 200, VERSION), CommittedChanges(cast("Any", None), len(redo)))
+    task = TableTask(TABLE, Destination("lake/T", "p/SHOP.T/1", options=options), Course((version,)))
+    made = TableRange(target, task, CommitRange(0, 100, 200, version), CommittedChanges(cast("Any", None), len(redo)))
     rows = pa.Table.from_pylist([{name: value for name, value in row.items() if name != "key"} for row in redo])
     return made, rows.set_column(rows.schema.get_field_index("info"), "info", pa.nulls(len(redo), pa.string()))
 
 
+@pytest.mark.parametrize("version", [VERSION, BY_ROWID], ids=["by key", "by ROWID"])
 @pytest.mark.parametrize("deletes", ["remove", "mark"])
-def test_rows_own_columns_and_counts_are_those_of_the_source(deletes: Any) -> None:
+def test_rows_own_columns_and_counts_are_those_of_the_source(deletes: Any, version: TableVersion) -> None:
     """A row that is older than a column has NULL, or nothing, in the redo where a SELECT shows its default."""
     options = TargetOptions(metadata_columns=tuple(OWN), deletes=deletes)  # type: ignore[arg-type]
     for seed in range(25):
@@ -136,14 +151,15 @@ def test_rows_own_columns_and_counts_are_those_of_the_source(deletes: Any) -> No
                 source.change(transaction)
         last = {change["key"]: own_of(change) for change in source.redo}
         chance.shuffle(source.redo)
-        part, rows = part_of(source.redo, options)
+        part, rows = part_of(source.redo, options, version)
         context = cast("Any", SimpleNamespace(translation=TRANSLATION, spark=None))
         assert is_plain(context, part)
+        names = [column.name for column in part.table.columns.values()]
 
         ready = prepare_here(context, part, rows)
         assert ready is not None
         assert ready.rows is not None
-        found = merge_tables(as_table(before, options), ready.rows, part.table.columns, ready.has, options)
+        found = merge_tables(as_table(before, names, options), ready.rows, part.table.columns, ready.has, options)
 
         after = {key: {**shown(row), **LOADED, **last.get(key, {})} for key, row in source.stored.items()}
         gone = [key for key in before if key not in after]
@@ -156,5 +172,5 @@ def test_rows_own_columns_and_counts_are_those_of_the_source(deletes: Any) -> No
             deleted=0 if deletes == "mark" else len(gone),
         )
         assert found is not None
-        assert sorted(map(repr, found[0].to_pylist())) == sorted(map(repr, as_table(after, options).to_pylist())), seed
+        assert sorted(map(repr, found[0].to_pylist())) == sorted(map(repr, as_table(after, names, options).to_pylist())), seed
         assert found[1] == counts, seed
