@@ -431,7 +431,8 @@ class FolderTaken(Terminal):
     written to it. A renamed pipeline is another one.
 
     Set `target` of the table to another folder, or remove the folder if nobody needs it; then run
-    `redolake snapshot OWNER.TABLE --replace`. After a rename of the pipeline, give it its old name to go on with its tables.
+    `redolake snapshot OWNER.TABLE --replace`. After a rename of the pipeline, give it its old name to go on with its tables;
+    after a change of `landing`, restore it.
     """
 
 

@@ -20,6 +20,7 @@ from redolake.values.target_options import DEFAULT, TargetOptions
 PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT, HISTORY = (
     f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId", "history")
 )
+OTHER_LANDING = "whose landing began at"
 # <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, for a history with its epoch, then the load, for filled
 # defaults /ddl, for repairs /repair
 APP_ID = re.compile(
@@ -102,7 +103,7 @@ def why_taken(log: TableLog, own: Owner, use: Use = "merge") -> str | None:
         return None if use == "rebuild" else f"{' and '.join(map(str, others))} was written to the same folder"
     (first, *_) = others
     if replace(first, origin="", object_id=None) == replace(own, origin="", object_id=None):
-        return f"the folder belongs to another pipeline {own.pipeline}, whose landing began at {first.origin}"
+        return f"the folder belongs to another pipeline {own.pipeline}, {OTHER_LANDING} {first.origin}"
     return f"the folder belongs to {' and '.join(map(str, others))}"
 
 
@@ -117,8 +118,9 @@ def check_owner(log: TableLog | None, own: Owner | None, table: TableId, path: s
 def cure_of(what: str, table: TableId) -> str:
     if what.endswith("did not write"):
         return f"set `target` of {table} to another folder in pipelines.yml, or move that table away"
+    changed = "`landing` was changed, restore it" if OTHER_LANDING in what else "the pipeline was renamed, give it its old name"
     return (
-        f"if the pipeline was renamed, give it its old name. Else set `target` of {table} (or `lake`) to another folder in "
+        f"if {changed}. Else set `target` of {table} (or `lake`) to another folder in "
         "pipelines.yml, or remove this folder if nobody needs it"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,14 @@ def test_a_name_with_slashes_is_no_other_table() -> None:
 def test_where_the_landing_began_counts_only_where_both_know_it(tmp_path: Path) -> None:
     assert taken(marked(tmp_path, Owner("shop", "SHOP.ORDERS"))) is None
     assert ORIGIN in MINE.properties
+
+
+def test_the_cure_names_the_setting_that_made_the_owner_another_one(tmp_path: Path) -> None:
+    table = marked(tmp_path, MINE)
+    others = {"`landing` was changed": replace(MINE, origin="9-9-9"), "pipeline was renamed": replace(MINE, pipeline="new")}
+    for setting, own in others.items():
+        with pytest.raises(FolderTaken, match=f"if .*{setting}"):
+            check_owner(read_log(str(table)), own, TableId("SHOP", "ORDERS"), str(table))
 
 
 @pytest.mark.parametrize("app", ["shop/SHOP.T/1/history/0", "shop/SHOP.T/2/history/3/load/7-x"])

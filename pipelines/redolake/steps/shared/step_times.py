@@ -35,8 +35,8 @@ class StepTimes:
 
     @contextmanager
     def of_job(self) -> Iterator[Job]:
-        """Divide the time of a Spark job by its result. Tables run side by side: what they took together is divided as the sum
-        of their own times."""
+        """Divide the time of a job by its result; without one it was left to Spark. Tables run side by side: what they took
+        together is divided as the sum of their own times."""
         job, began = Job(), time.monotonic()
         yield job
         seconds = time.monotonic() - began
@@ -48,7 +48,7 @@ class StepTimes:
             self._seconds["decode"] += result.apply_seconds - merge
             self._seconds["merge"] += merge
         else:
-            self._seconds["Spark"] += seconds
+            self._seconds["prepare" if job.result is None else "Spark"] += seconds
 
     def take_text(self) -> str:
         """Return the steps' times as text, and begin again."""
