@@ -27,6 +27,7 @@ from redolake.job.maintenance import run_maintenance
 from redolake.job.snapshot import run_snapshot
 from redolake.job.without_spark import SparkNeeded, no_spark
 from redolake.land.files import Files
+from redolake.records.batches.manifest import BatchResult
 from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import to_file
 from redolake.records.jobs import TERMINAL_EXIT, JobFailure, Result, Spec, decode_spec
@@ -55,11 +56,9 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         raise Terminal(f"the job failed: {failure_text(surprise)}", cure=cure) from None  # its text may contain row data
 
 
-def run_without_spark(spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result | None:
-    """Run a batch without changes in this process, and return its result. None, with nothing committed, for what needs Spark:
+def run_without_spark(spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult | None:
+    """Run a batch without changes in this process, and return its result. None, with nothing committed, where it needs Spark:
     there an error that nobody foresaw comes again."""
-    if not isinstance(spec, BatchSpec) or spec.changes is not None or not spec.redo.is_quiet:
-        return None
     try:
         check_lake(spec.lake)
         return run_batch(no_spark(), spec, report, may_commit)

@@ -14,7 +14,7 @@ import pytest
 from redolake.errors import LandingDamaged, LeaseHeld
 from redolake.job.job import run, run_without_spark
 from redolake.records.batches.manifest import BatchResult
-from redolake.records.batches.spec import BatchSpec, DroppedXid, HoldAt, TableTask
+from redolake.records.batches.spec import BatchSpec, HoldAt, TableTask
 from redolake.records.codec import to_body
 from redolake.records.file_digest import FileDigest
 from redolake.values.target_options import TargetOptions
@@ -134,13 +134,6 @@ def test_where_a_table_is_to_be_written_spark_is_needed(given: Given, state: Cal
     done = run(given.spark, spec)
     assert isinstance(done, BatchResult)
     assert done.tables[0].state == "applied", done.tables[0].error
-
-
-def test_a_batch_with_changes_or_transactions_of_before_is_left_to_spark(given: Given) -> None:
-    for more in ({"change_rows": 1}, {"change_rows": None}, {"carry_in": ("x",)}, {"dropped": (DroppedXid(3, "1.2.3", 4),)}):
-        spec = given.spec(given.mine, **more)
-        assert run_without_spark(spec) is None, more
-        assert not Path(spec.manifest).exists()
 
 
 def test_a_damaged_file_and_a_lost_lease_stop_it(given: Given) -> None:

@@ -4,11 +4,13 @@ import os
 import stat
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from redolake.context import Run
+from redolake.context import Run, read_spec
 from redolake.errors import RedoNotUnderstood, SourceBusy
 from redolake.records.batches.spec import BatchSpec, Redo
 from redolake.records.codec import encode
@@ -75,6 +77,20 @@ def test_spark_submit_gets_jars_settings_java_and_the_spec(submit, spec):
     assert given.startswith("/java/home ")
     for part in ("--jars /jars/a.jar,/jars/b.jar", "--conf spark.sql.extensions=delta", f"job.py {spec[1]} "):
         assert part in given
+
+
+def test_a_batch_without_changes_is_applied_in_the_task_itself(spec):
+    from redolake.airflow import spark
+
+    pipeline, batch = spec
+    with Run(pipeline) as context:
+        quiet = replace(read_spec(context, batch), redo=Redo(change_rows=0))
+        name = context.landing.files.write_new_record("batches/b/spec-quiet.json", quiet)
+
+    spark.spark_task(pipeline, name, "").execute({"ti": Mock()})  # there is no spark-submit
+
+    assert Path(quiet.manifest).exists()
+    spark.run_through_connect(pipeline, name)  # and no server: a repeat finds the manifest
 
 
 def test_a_terminal_error_of_the_job_fails_the_task_at_once_with_its_text(submit):

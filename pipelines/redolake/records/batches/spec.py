@@ -208,11 +208,6 @@ class Redo:
         """All files with rows of transactions that were open."""
         return (*self.carry_in, *(file for one in self.parked for file in one.files))
 
-    @property
-    def is_quiet(self) -> bool:
-        """Return whether it is known to have no row of a change or a DDL, and none of a transaction that is dropped."""
-        return self.change_rows == 0 and not (self.carried or self.open_in or self.dropped)
-
 
 def gather(body: Mapping[str, Any], name: str, part: type[Redo | Course | Destination]) -> dict[str, Any]:
     """Return the JSON object with the values that `part` has as one."""
@@ -259,3 +254,9 @@ class BatchSpec:
     @property
     def scns(self) -> ScnRange:
         return ScnRange(Scn(self.start), Scn(self.end))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether it is known to have no row of a change or a DDL, and to await the end of no transaction."""
+        redo = self.redo
+        return self.changes is None and redo.change_rows == 0 and not (redo.carried or redo.open_in or redo.dropped)

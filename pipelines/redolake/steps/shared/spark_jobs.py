@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from redolake.context import Run, read_spec, step
 from redolake.land import layout
 from redolake.reconcile.batches import check_supersedes
+from redolake.records.batches.spec import BatchSpec
 from redolake.records.codec import decode
 from redolake.records.jobs import JobFailure, Result, Spec
 from redolake.records.loads import SnapshotSpec
@@ -28,9 +29,11 @@ def run_spark_job(run: Run, batch: str) -> Result:
 @step
 def run_without_spark(run: Run, batch: str) -> Result | None:
     """Run the spec at `batch` in this process, if it is a batch without changes; None where Spark has to run it."""
+    spec = spec_to_run(run, batch)
+    if not isinstance(spec, BatchSpec) or not spec.is_quiet:
+        return None
     from redolake.job.job import run_without_spark as run_job
 
-    spec = spec_to_run(run, batch)
     with kept_lease(run, spec) as check_lease:
         return run_job(spec, run.report, check_lease)
 

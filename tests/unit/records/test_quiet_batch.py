@@ -1,0 +1,38 @@
+"""Which batches are known to have no changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redolake.records.batches.carry import ParkedRows
+from redolake.records.batches.spec import Redo
+from tests.unit.records.samples import BATCH, DROPPED, OPEN
+
+QUIET = Redo(BATCH.redo.windows, rows=7, change_rows=0)
+
+
+def test_a_batch_of_others_transactions_is_quiet() -> None:
+    assert replace(BATCH, redo=QUIET).is_quiet
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"change_rows": 1},
+        {"change_rows": None},
+        {"carry_in": ("x",)},
+        {"open_in": (OPEN,)},
+        {"parked": (ParkedRows(OPEN, {}, ("x",)),)},
+        {"dropped": (DROPPED,)},
+    ],
+    ids=lambda more: str(*more),
+)
+def test_one_with_changes_or_with_transactions_of_before_is_not(more: dict[str, Any]) -> None:
+    assert not replace(BATCH, redo=replace(QUIET, **more)).is_quiet
+
+
+def test_one_that_lists_changes_is_not() -> None:
+    assert not replace(BATCH, redo=QUIET, changes="delta").is_quiet
