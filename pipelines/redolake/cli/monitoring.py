@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from redolake.config import Pipeline
     from redolake.records.shown_facts import StreamFact
     from redolake.steps.recovery.runway import LogReport, ThreadRunwayReport
-    from redolake.steps.shared.status import Status, TableStatus
+    from redolake.steps.shared.status import Status, TableStatus, WindowReport
 
 
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -213,11 +213,13 @@ def windows(
     with chosen_pipeline(output, pipeline, config) as selected:
         result = steps.list_windows(selected, limit)
         columns = ("from SCN", "to SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
-        rows = [
-            (w.from_scn, w.last_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
-        ]
+        rows = [(w.from_scn, w.last_scn, utc_text(w.ends_at), w.logs, w.rows, rows_text(w), w.hash[:8]) for w in result]
         windows = grid("Landed windows", columns, rows, ("from SCN", "to SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")
+
+
+def rows_text(window: WindowReport) -> str:
+    return "not applied yet" if window.state == "landed" else account_text(window.account)
 
 
 def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:

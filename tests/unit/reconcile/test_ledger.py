@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from redolake.cli.monitoring import rows_text
 from redolake.context import Run
 from redolake.reconcile.ledger import drops, last_batch, reconcile_ledger
 from redolake.reconcile.newest_batches import batch_name
@@ -97,6 +98,17 @@ def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDi
         CARRIED_IN: {"carried_in": 4, "rolled_back": 4},
     }
     assert list_windows(on_disk.pipeline)[-1].account == recorded[window.name]
+
+
+def test_the_list_of_windows_says_which_are_applied(on_disk: PipelineOnDisk, context: Run) -> None:
+    on_disk.batch(on_disk.window(200, 300))
+    on_disk.window(300, 400)
+
+    reconcile_ledger(context)
+
+    found = list_windows(on_disk.pipeline)
+    assert [(window.from_scn, window.state) for window in found][-2:] == [(200, "applied"), (300, "landed")]
+    assert rows_text(found[-1]) == "not applied yet"
 
 
 def test_a_held_table_can_be_resumed_after_the_ledger_was_lost(on_disk: PipelineOnDisk) -> None:

@@ -33,7 +33,7 @@ LATEST_WINDOWS = 10
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """`state` is None where the landing alone says what has landed. `logs` and `rows` are None until the window has landed.
+    """`state` is None where the ledger does not know the window. `logs` and `rows` are None until the window has landed.
     `single_quote_rows` are rows in which LogMiner left the quotes inside a value single. `reread` are the tables whose large
     objects were read again too late, or could not be. `account` is its row accounting by the batch that applied it."""
 
@@ -262,21 +262,21 @@ def list_windows(context: Run, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     landed_position(context)  # raises for a landing that is not there
     landed = context.landing.windows.last(limit)
-    accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
+    known = context.ledger.states_of([manifest.name for manifest in landed])
     times = context.ledger.end_times(manifest.end_position for manifest in landed)
     return [
         WindowReport(
             one.name,
-            None,
+            state,
             one.start,
             one.end - 1,
             len(one.logs),
             one.change_rows,
             times.get(one.end_position),
-            accounts.get(one.name),
+            account,
             **of_manifest(one),
         )
-        for one in landed
+        for one, (state, account) in ((one, known.get(one.name, (None, None))) for one in landed)
     ]
 
 
