@@ -257,6 +257,8 @@ class BatchSpec:
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether it is known to have no row of a change or a DDL, and to await the end of no transaction."""
-        redo = self.redo
-        return self.changes is None and redo.change_rows == 0 and not (redo.carried or redo.open_in or redo.dropped)
+        """Return whether it is known to change no table, and to await the end of no transaction. A DDL may be about a table
+        that no row names."""
+        redo, follows = self.redo, any(task.course.ddl or task.destination.reshape for task in self.tables)
+        awaits = redo.carried or redo.open_in or redo.dropped
+        return self.changes is None and redo.change_rows == 0 and not (follows or awaits)
