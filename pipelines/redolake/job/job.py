@@ -58,15 +58,19 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
 
 def run_without_spark(spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult | None:
     """Run a batch without changes in this process, and return its result. None, with nothing committed, where it needs Spark:
-    there an error that nobody foresaw comes again."""
+    there an error that nobody foresaw comes again. What was done is reported at the end, as Spark may have to do it."""
+    done = list[str]()
     try:
         check_lake(spec.lake)
-        return run_batch(no_spark(), spec, report, may_commit)
+        result = run_batch(no_spark(), spec, done.append, may_commit)
     except RedolakeError:
         raise
     except (SparkNeeded, Exception) as surprise:
         log.info("the batch needs Spark: %s", type(surprise).__name__)
         return None
+    for line in done:
+        report(line)
+    return result
 
 
 def main(argv: Sequence[str] | None = None) -> int:

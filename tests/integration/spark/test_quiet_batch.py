@@ -97,10 +97,11 @@ STATES = (as_it_is, held_before, held_in_between, older_copy, gone, cut_log, oth
 def test_it_says_of_a_table_what_spark_would_say(given: Given, state: Callable[[Given, TableTask], TableTask]) -> None:
     mine = state(given, given.mine)
 
-    alone = run_without_spark(given.spec(mine))
+    lines, by_spark = list[str](), list[str]()
+    alone = run_without_spark(given.spec(mine), lines.append)
 
-    with_spark = run(given.spark, replace(given.spec(mine), manifest=str(given.folder / "again.json")))
-    assert said(alone) == said(with_spark)
+    with_spark = run(given.spark, replace(given.spec(mine), manifest=str(given.folder / "again.json")), by_spark.append)
+    assert (said(alone), lines) == (said(with_spark), by_spark)
     assert said(alone)["read_to"] is not None
     manifest = json.loads(Path(given.spec(mine).manifest).read_text())
     assert manifest["tables"][0]["state"] == ("applied" if state is as_it_is else "held")
@@ -126,11 +127,11 @@ def of_a_shadow(given: Given, mine: TableTask) -> TableTask:
     "state", [with_property, with_cluster, with_new_history, of_a_shadow], ids=lambda state: str(state.__name__)
 )
 def test_where_a_table_is_to_be_written_spark_is_needed(given: Given, state: Callable[[Given, TableTask], TableTask]) -> None:
-    spec, before = given.spec(state(given, given.mine)), given.version()
+    spec, before, lines = given.spec(state(given, given.mine)), given.version(), list[str]()
 
-    assert run_without_spark(spec) is None
+    assert run_without_spark(spec, lines.append) is None
 
-    assert (given.version(), Path(spec.manifest).exists()) == (before, False)
+    assert (given.version(), Path(spec.manifest).exists(), lines) == (before, False, [])
     done = run(given.spark, spec)
     assert isinstance(done, BatchResult)
     assert done.tables[0].state == "applied", done.tables[0].error
