@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from redolake.apply.spark.session import MOST_SIDE_BY_SIDE
+
 
 class SparkNeeded(BaseException):
     """Spark is needed after all. It is no Exception, as nothing may take it for the failure of a table."""
 
 
 class Settings:
-    """Those of a session that runs no query. A driver of no cluster has them."""
+    """Those of a session that runs no query."""
 
     def __init__(self) -> None:
-        self.getAll = {"spark.master": "none"}
+        # No local master, whose cores would be asked for: the tables' logs are read side by side, and wait for the store.
+        self.getAll = {"spark.master": "none", "spark.driver.cores": str(MOST_SIDE_BY_SIDE)}
 
     def get(self, name: str, default: str | None = None) -> str | None:
         return self.getAll.get(name, default)
