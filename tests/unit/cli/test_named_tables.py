@@ -120,6 +120,8 @@ def asks(file: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 WRONG = {  # name: what is said of it
     "SHOP.NOTHING": f"SHOP.NOTHING: {NONE}\n    do this: one of: SHOP.ORDERS, ",
     "SHOP.ORDER": f"SHOP.ORDER: {NONE}\n    do this: did you mean SHOP.ORDERS?",
+    "SHOP.STO": f"SHOP.STO: {NONE}\n    do this: did you mean SHOP.STOCK?",
+    "SHPO.STOCK": f"SHPO.STOCK: {NONE}\n    do this: did you mean SHOP.STOCK?",
     'SHOP."orders"': f'SHOP."orders": {NONE}\n    do this: did you mean SHOP.ORDERS?',
     "SHOP.MIXED": 'SHOP.MIXED: means 2 tables\n    do this: name one as the dictionary spells it: SHOP."Mixed", SHOP."mixed"',
     "SHOP.LOG_TMP1": f"SHOP.LOG_TMP1: {NONE}: `!SHOP.LOG_TMP*` excludes it",

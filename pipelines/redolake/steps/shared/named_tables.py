@@ -106,10 +106,17 @@ def why_not_captured(context: Run, table: TableId, near: Sequence[str]) -> tuple
 
 
 def near_names(name: str, known: Sequence[TableId]) -> list[str]:
-    """Return the tables whose names are near, or that have this name and an owner."""
+    """Return up to three tables whose names begin so, or are near. Of an owner that has tables, their names alone count: what
+    all of them begin with says nothing."""
+    wanted = name.replace('"', "").casefold()
+    owner, _, of_owner = wanted.partition(".")
     texts: dict[str, str] = {}
-    for table in known:
-        texts.setdefault(plain(table), str(table))
+    if mine := [table for table in known if table.owner.casefold() == owner]:
+        wanted = of_owner
+    for table in mine or known:
         texts.setdefault(table.name.casefold(), str(table))
-    near = difflib.get_close_matches(name.replace('"', "").casefold(), texts, n=3, cutoff=0.75)
-    return list(dict.fromkeys(texts[one] for one in near))
+        if not mine:
+            texts.setdefault(plain(table), str(table))
+    begin = [text for text in texts if wanted and text.startswith(wanted)]
+    near = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.75)
+    return list(dict.fromkeys(texts[one] for one in (*begin, *near)))[:3]
