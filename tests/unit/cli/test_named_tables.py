@@ -119,6 +119,7 @@ def asks(file: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 WRONG = {  # name: what is said of it
     "SHOP.NOTHING": f"SHOP.NOTHING: {NONE}\n    do this: one of: SHOP.ORDERS, ",
+    "SHOP.ERR": f"SHOP.ERR: {NONE}\n    do this: one of: SHOP.ORDERS, ",  # near SHOP.NEW by its owner alone
     "SHOP.ORDER": f"SHOP.ORDER: {NONE}\n    do this: did you mean SHOP.ORDERS?",
     "SHOP.STO": f"SHOP.STO: {NONE}\n    do this: did you mean SHOP.STOCK?",
     "SHPO.STOCK": f"SHPO.STOCK: {NONE}\n    do this: did you mean SHOP.STOCK?",
