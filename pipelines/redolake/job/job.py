@@ -17,7 +17,7 @@ from redolake.apply.spark.failures import check_session
 from redolake.apply.spark.session import follow_cores, read_as_written
 from redolake.apply.spark.start import start_session
 from redolake.apply.spark.thrown import failure_text
-from redolake.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
+from redolake.errors import OF_SPARK, LandingConflict, LeaseHeld, RedolakeError, Terminal, report_with
 from redolake.host import crash
 from redolake.host.progress import Report, silent
 from redolake.job.batch import run_batch
@@ -57,16 +57,16 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
 
 
 def run_without_spark(spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult | None:
-    """Run a batch without changes in this process, and return its result. None, with nothing committed, where it needs Spark:
-    there an error that nobody foresaw comes again. What was done is reported at the end, as Spark may have to do it."""
+    """Run a batch without changes in this process, and return its result; None, with nothing committed, where it is left to
+    Spark (without_spark.py). What was done is reported at the end. Raise LeaseHeld where another writer has the lease."""
     done = list[str]()
     try:
         check_lake(spec.lake)
         result = run_batch(no_spark(), spec, done.append, may_commit)
-    except RedolakeError:
+    except LeaseHeld:
         raise
-    except (SparkNeeded, Exception) as surprise:
-        log.info("the batch needs Spark: %s", type(surprise).__name__)
+    except (SparkNeeded, Exception) as why:
+        log.info("the batch is left to Spark: %s", type(why).__name__)
         return None
     for line in done:
         report(line)

@@ -2,7 +2,8 @@
 such a batch does.
 
 Whatever needs Spark after all (a property of a table that is to be set, an event for the lake's log) raises SparkNeeded, with
-nothing committed, and the batch is run with Spark.
+nothing committed, and the batch is run with Spark. So is one that fails or would hold a table: Spark's driver may be another
+host, which sees more of the lake.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from redolake.apply.spark.session import MOST_SIDE_BY_SIDE
+from redolake.records.batches.manifest import BatchResult
+from redolake.records.batches.spec import BatchSpec
 
 
 class SparkNeeded(BaseException):
@@ -45,3 +48,10 @@ class NoSpark:
 
 def no_spark() -> Any:
     return NoSpark()
+
+
+def check_goes_on(spec: BatchSpec, result: BatchResult) -> None:
+    """Raise SparkNeeded where a table is held that the spec does not hold."""
+    holds = {task.table for task in spec.tables if task.hold is not None}
+    if any(table.state == "held" and table.table not in holds for table in result.tables):
+        raise SparkNeeded("a table would be held")
