@@ -40,7 +40,8 @@ def optimize(run: Run, tables: AnyTables = ()) -> Outcome:
 
     if not run.execute:
         found = steps.look_up_maintenance(run.pipeline, tables)
-        return Outcome({"tables": found}, found or (NO_CONTENTS,), is_all=not found)
+        lines = (*found, steps.describe_rules(run.configured)) if found else (NO_CONTENTS,)
+        return Outcome({"tables": found}, lines, is_all=not found)
     if run.apart:
         prepared = steps.prepare_maintenance(run.pipeline, tables)
         return Outcome(prepared, prepared.tables or (NO_CONTENTS,), rest=prepared.batch)

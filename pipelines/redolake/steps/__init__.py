@@ -57,6 +57,7 @@ from redolake.steps.snapshots.refused_tables import capturable_tables
 from redolake.steps.snapshots.resnapshot import begin_resnapshots
 from redolake.steps.upkeep.maintenance import (
     describe_maintenance,
+    describe_rules,
     look_up_maintenance,
     prepare_maintenance,
     record_maintenance,
@@ -88,6 +89,7 @@ __all__ = [
     "describe_maintenance",
     "describe_olr_file",
     "describe_pruned",
+    "describe_rules",
     "discard_windows",
     "drop_quarantined",
     "drop_transaction",

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from redolake.config import Pipeline
+from redolake.config.keep import KeepSettings, OptimizeSettings
 from redolake.context import Run
 from redolake.errors import LeaseHeld, Terminal
 from redolake.ledger.entries import LeaseKind, lease_name
+from redolake.operations.upkeep import optimize
 from redolake.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
 from redolake.steps.upkeep.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
@@ -72,3 +74,15 @@ def test_a_damaged_history_is_left_to_the_job_which_names_it(on_disk: PipelineOn
     spec = on_disk.files.read_record(MaintenanceSpec, prepared.batch.removeprefix(on_disk.files.location("")).lstrip("/"))
     assert spec is not None
     assert [task.of is None for task in spec.tables] == [True, False]
+
+
+def test_what_would_be_done_with_each_table_is_said_before(on_disk: PipelineOnDisk) -> None:
+    def said(**keep: str) -> str:
+        more = {"optimize": OptimizeSettings(files=5, file_bytes="1MB"), "keep": KeepSettings(**keep)}
+        found = optimize.act(Run(on_disk.pipeline.model_copy(update=more)))
+        assert found.lines[0] == "SHOP.ORDERS"
+        return found.lines[1]
+
+    rewrite = "OPTIMIZE of a table with 5 files or more, if they are smaller than 1.0 MB on average; "
+    assert said() == f"{rewrite}no VACUUM, as `keep.delta_history` is not set."
+    assert said(delta_history="7d") == f"{rewrite}VACUUM of what is older than 7 d."

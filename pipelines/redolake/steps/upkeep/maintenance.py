@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from redolake.config import Pipeline
 from redolake.context import Run, now, read_result, read_spec, step
 from redolake.errors import Terminal
 from redolake.host import crash
@@ -23,6 +24,7 @@ from redolake.steps.shared.events import due_events, record_failure
 from redolake.steps.shared.leases import APPLY, LOAD, lease_for_job, leases_of, renew_lease
 from redolake.steps.shared.named_tables import named_tables
 from redolake.steps.shared.spark_jobs import run_spark_job
+from redolake.values.amounts import duration, size
 from redolake.values.table import TableId
 
 
@@ -131,6 +133,17 @@ def describe_maintenance(found: MaintenanceResult) -> Iterator[str]:
         yield f"no time was left for {len(found.left)} table(s), which come first next time: {', '.join(found.left[:8])}"
     if not found.tables:
         yield "No table has contents."
+
+
+def describe_rules(pipeline: Pipeline) -> str:
+    """Say what the job would do with each table."""
+    small, keep = pipeline.optimize, pipeline.keep.delta_history
+    rewrite = (
+        f"OPTIMIZE of a table with {small.files} files or more, if they are smaller than {size(small.file_bytes)} on average"
+    )
+    if keep is None:
+        return f"{rewrite}; no VACUUM, as `keep.delta_history` is not set."
+    return f"{rewrite}; VACUUM of what is older than {duration(keep.total_seconds())}."
 
 
 def table_text(one: MaintainedTable) -> str:
