@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -39,9 +40,9 @@ def run_maintenance(
         if found and time.monotonic() >= deadline:
             break
         may_commit()
-        done = maintain_or_explain(spark, spec, task, may_commit)
+        done = replace(maintain_or_explain(spark, spec, task, may_commit), is_history=task.of is not None)
         found.append(done)
-        line = f"{task.table}: {done.error or f'{done.files_before} files, {done.files_after} now'}"
+        line = f"{done.name}: {done.error or f'{done.files_before} files, {done.files_after} now'}"
         report(Progress(line, "maintaining tables", len(found), len(spec.tables)))
     left = tuple(str(task.table) for task in spec.tables[len(found) :])
     result = MaintenanceResult(spec.pipeline, tuple(found), left, write_events(spark, spec, may_commit))

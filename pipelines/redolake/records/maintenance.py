@@ -48,13 +48,19 @@ class MaintenanceSpec:
 
 @dataclass(frozen=True, slots=True)
 class MaintainedTable:
-    """`error` says why a table could not be maintained; the others are. `optimized` says that its files were rewritten."""
+    """`error` says why a table could not be maintained; the others are. `optimized` says that its files were rewritten,
+    `is_history` that they are those of the table's history."""
 
     table: TableId
     files_before: int = 0
     files_after: int = 0
     optimized: bool = False
     error: str = ""
+    is_history: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"the history of {self.table}" if self.is_history else str(self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +72,4 @@ class MaintenanceResult:
     left: tuple[str, ...] = ()
     events_error: str = ""  # why the lake's log could not be written
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3

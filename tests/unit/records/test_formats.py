@@ -75,7 +75,7 @@ FORMATS = {
     "found rows": (1, "76dfdb5830cf"),
     "batch prepared": (1, "7b5cb26fde5e"),
     "maintenance spec": (3, "3217e5c65ee4"),
-    "maintenance result": (2, "a518cc68db72"),
+    "maintenance result": (3, "047dcb3f5b5d"),
     "job failure": (1, "7f9956e55e46"),
     "source fact": (2, "0c3b52ed319a"),
     "failure fact": (1, "891abfc615d5"),

@@ -16,6 +16,8 @@ from redolake.records.maintenance import MaintainedTable, MaintenanceResult, Mai
 from redolake.steps.upkeep.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
+MAINTAINED = (MaintainedTable(ORDERS, 40, 2, True), MaintainedTable(ORDERS, 3, 3, is_history=True))
+
 
 def is_free(pipeline: Pipeline, kind: LeaseKind) -> bool:
     with Run(pipeline) as context:
@@ -39,10 +41,13 @@ def test_both_leases_are_held_from_the_spec_to_the_record(on_disk: PipelineOnDis
     assert prepared.tables == ("SHOP.ORDERS",)
     assert prepared.batch is not None
     assert [is_free(on_disk.pipeline, kind) for kind in ("apply", "load")] == [False, False]
-    found = finish(on_disk, prepared.batch, MaintenanceResult("shop", (MaintainedTable(ORDERS, 40, 2, True),)))
+    found = finish(on_disk, prepared.batch, MaintenanceResult("shop", MAINTAINED))
 
     assert [is_free(on_disk.pipeline, kind) for kind in ("apply", "load")] == [True, True]
-    assert list(describe_maintenance(found)) == ["SHOP.ORDERS: 40 files are 2 now"]
+    assert list(describe_maintenance(found)) == [
+        "SHOP.ORDERS: 40 files are 2 now",
+        "the history of SHOP.ORDERS: 3 files",
+    ]
 
 
 def test_tables_that_were_left_come_first_next_time(on_disk: PipelineOnDisk) -> None:

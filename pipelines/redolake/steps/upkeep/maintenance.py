@@ -128,7 +128,7 @@ def run_maintenance(run: Run, tables: Sequence[str] = ()) -> MaintenanceResult:
 def describe_maintenance(found: MaintenanceResult) -> Iterator[str]:
     """Yield lines for a person."""
     for one in found.tables:
-        yield f"{one.table}: {table_text(one)}"
+        yield f"{one.name}: {table_text(one)}"
     if found.left:
         yield f"no time was left for {len(found.left)} table(s), which come first next time: {', '.join(found.left[:8])}"
     if not found.tables:
