@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from redolake.cockpit.texts import clock, count, plural
+from redolake.cockpit.texts import clock, count
 from redolake.cockpit.values import TONES, Health, Latency, State
 from redolake.cockpit.window_account import account_difference
 from redolake.errors import one_line, plain_lines, with_options
@@ -17,7 +17,7 @@ from redolake.reconcile.cures import Way, ways_of
 from redolake.reconcile.table_state import FAULT_TONES, Fault, OpenGap, TableLine, Tone, one, worst
 from redolake.records.codec import from_body
 from redolake.records.shown_facts import FailureFact, PlanFact, RunwayFact, SnapshotFact, StreamsFact
-from redolake.values.amounts import duration
+from redolake.values.amounts import duration, plural
 
 LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
 SILENT_SECONDS = 900.0

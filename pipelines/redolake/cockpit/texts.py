@@ -24,7 +24,3 @@ def clock(moment: datetime | None, now: datetime | None = None) -> str:
         return "–"
     is_today = now is None or moment.date() == now.date()
     return moment.strftime("%H:%M:%S") if is_today else moment.strftime("%Y-%m-%d %H:%M")
-
-
-def plural(number: int, noun: str, several: str | None = None) -> str:
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from redolake.errors import in_shell
 from redolake.reconcile.table_state import Fault, TableLine
-from redolake.values.amounts import duration, size
+from redolake.values.amounts import duration, plural, size
 
 MOST_ROWS = 100_000  # that one repair reads
 
@@ -144,7 +144,7 @@ def of_fault(table: TableLine, fault: Fault) -> Way:
             rows = differing_rows(table)
             if rows > MOST_ROWS:
                 return replace(WAYS["snapshot"], why=f"some {rows:,} rows differ", costs=whole_cost(table))
-            return replace(WAYS["repair"], why=f"some {rows:,} rows or cells differ", costs=f"some {rows:,} rows")
+            return replace(WAYS["repair"], why=f"some {rows:,} rows or cells differ", costs=f"some {plural(rows, 'row')}")
         case "history differs":
             return replace(WAYS["history rebuild"], why="its history says something else than the table")
         case "gap":
@@ -174,6 +174,6 @@ def whole_cost(table: TableLine) -> str:
     last = table.loaded
     if last is None or last.rows is None:
         return "all rows"
-    parts = [f"{last.rows:,} rows", "" if last.bytes is None else size(last.bytes)]
+    parts = [plural(last.rows, "row"), "" if last.bytes is None else size(last.bytes)]
     took = "" if last.seconds is None else f"{duration(last.seconds)} to read"
     return f"{', '.join(filter(None, [*parts, took]))}, the last time"

@@ -23,6 +23,10 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
+def plural(number: int, noun: str, several: str | None = None) -> str:
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
 def done_of(done: int, total: int | None) -> str:
     """Return how much is done as `120,000 of some 500,000 (24 %)`; the first number alone where the total is not known."""
     return f"{done:,}" + (f" of some {total:,} ({percent(done / total)})" if total else "")

@@ -130,3 +130,16 @@ def test_the_page_of_ways_says_what_each_reads_cannot_and_how_it_is_undone() -> 
         (command,) = (name for name in sorted(WAYS, key=len) if re.search(rf"`redolake {name}\b", do))
         by_command[command] = (reads, cannot, undo)
     assert by_command == {name: (way.reads, way.cannot, way.undo) for name, way in WAYS.items()}
+
+
+@pytest.mark.parametrize(
+    ("loaded", "costs"),
+    [
+        (SnapshotFact("loaded", 400, 12_000, 61.0, bytes=5_000_000), "12,000 rows, 5.0 MB, 1 min 1 s to read, the last time"),
+        (SnapshotFact("loaded", 400, 1), "1 row, the last time"),
+        (None, "all rows"),
+    ],
+)
+def test_a_snapshot_costs_what_the_last_one_did(loaded: SnapshotFact | None, costs: str) -> None:
+    (way,) = ways_of(line(state="held", loaded=loaded, cure="`redolake snapshot SHOP.A --replace`", **HOLD))
+    assert way.costs == costs
