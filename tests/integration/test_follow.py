@@ -159,11 +159,11 @@ def losing_spark(shop: Shop, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
         opened.append(Session(is_killed))
         return opened[-1]
 
-    def run(run: Any, batch: str) -> Any:
+    def run(run: Any, batch: str, times: Any = None) -> Any:
         run.spark.session()
         if len(opened) == 1:
             raise SparkLost("Spark does not answer any more")
-        return run_job(run, batch)
+        return run_job(run, batch, times)
 
     monkeypatch.setattr(spark_session, "open_spark", open_spark)
     monkeypatch.setattr(run_steps, "run_spark_job", run)

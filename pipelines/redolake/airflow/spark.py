@@ -52,15 +52,19 @@ class SubmitBatch(WithoutTemplates, SparkSubmitOperator):
         # Otherwise Python puts the job's own folder first on its path, where `batch` and `snapshot` are our modules.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
-        with why_in_note(context), resolved_pipeline(self.pipeline) as pipeline, steps.Run(pipeline) as run:
-            if steps.run_without_spark(run, batch) is not None:
+        with (
+            why_in_note(context),
+            resolved_pipeline(self.pipeline) as pipeline,
+            steps.Run(pipeline) as run,
+            steps.external_spark_job(run, batch, self.on_kill) as failed,
+        ):
+            if failed is None:
                 return
-            with steps.external_spark_job(run, batch, self.on_kill) as failed:
-                self.application_args = [batch, failed]
-                try:
-                    super().execute(context)
-                except Exception as error:
-                    raise_failure(steps.read_job_failure(run, failed), error)
+            self.application_args = [batch, failed]
+            try:
+                super().execute(context)
+            except Exception as error:
+                raise_failure(steps.read_job_failure(run, failed), error)
 
 
 def raise_failure(failure: JobFailure | None, error: Exception) -> None:
@@ -90,14 +94,8 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     """Run the batch in its own session on the Connect server."""
     from redolake import steps
 
-    with resolved_pipeline(pipeline) as resolved:
-        if steps.run_without_spark(steps.Run(resolved), batch) is not None:
-            return
-        spark = connect_session(pipeline)
-        try:
-            steps.run_spark_job(steps.Run(resolved, spark=spark), batch)
-        finally:
-            spark.stop()
+    with resolved_pipeline(pipeline) as resolved, steps.Run(resolved, opens=partial(connect_session, pipeline)) as run:
+        steps.run_spark_job(run, batch)
 
 
 def spark_task(pipeline: Pipeline, batch: Any, doc_md: str) -> Any:

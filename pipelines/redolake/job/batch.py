@@ -30,7 +30,7 @@ from redolake.job.events import write_events
 from redolake.job.lake import LakeFiles, check_usable, has_neighbours
 from redolake.job.tables import BatchTables
 from redolake.job.translation import translation
-from redolake.job.without_spark import NoSpark, check_goes_on
+from redolake.job.without_spark import NoSpark, check_none_newly_held
 from redolake.land.files import Files
 from redolake.records.batches.carry import join_transactions
 from redolake.records.batches.manifest import BatchResult, TableResult
@@ -52,7 +52,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     work = apply_batch if spec.changes is None else list_changes
     result = work(spark, spec, report, may_commit)
     if isinstance(spark, NoSpark):
-        check_goes_on(spec, result)
+        check_none_newly_held(spec, result)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)

@@ -50,7 +50,7 @@ def no_spark() -> Any:
     return NoSpark()
 
 
-def check_goes_on(spec: BatchSpec, result: BatchResult) -> None:
+def check_none_newly_held(spec: BatchSpec, result: BatchResult) -> None:
     """Raise SparkNeeded where a table is held that the spec does not hold."""
     holds = {task.table for task in spec.tables if task.hold is not None}
     if any(table.state == "held" and table.table not in holds for table in result.tables):

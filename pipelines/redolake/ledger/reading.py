@@ -124,6 +124,13 @@ class Readings(LedgerBase):
         with self._read() as connection:
             return [WindowRow(*row) for row in connection.execute(query)]
 
+    def windows_named(self, names: Sequence[str]) -> dict[str, WindowRow]:
+        """Return the windows of these names, as far as the ledger knows them."""
+        columns = [W[name] for name in WindowRow.__dataclass_fields__]
+        query = select(*columns).where(W.pipeline == self._pipeline, W.name.in_(names))
+        with self._read() as connection:
+            return {row.name: WindowRow(*row) for row in connection.execute(query)}
+
     def shown_facts(self, kinds: Collection[FactKind]) -> dict[str, dict[str, FactRow]]:
         """Return the facts of these kinds, by kind and name."""
         with self._read() as connection:

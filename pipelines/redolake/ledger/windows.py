@@ -181,12 +181,6 @@ class WindowEntries(LedgerBase):
             found = [row.name for row in connection.execute(query) if row.state in LANDED]
         return found[::-1]
 
-    def states_of(self, names: Sequence[str]) -> dict[str, tuple[WindowState, Json | None]]:
-        """Return the states of windows by their names, with the row accounts of applied ones."""
-        query = select(W.name, W.state, W.account).where(W.pipeline == self._pipeline, W.name.in_(names))
-        with self._read() as connection:
-            return {row.name: (row.state, row.account) for row in connection.execute(query)}
-
     def landed_names(self) -> set[str]:
         """Return the names of the windows that have landed, including applied ones."""
         with self._read() as connection:

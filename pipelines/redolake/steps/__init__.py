@@ -40,7 +40,7 @@ from redolake.steps.setup.setup_sql import write_setup_sql
 from redolake.steps.shared.decisions import record_rejection
 from redolake.steps.shared.folders import find_shared
 from redolake.steps.shared.matched_tables import joined_tables
-from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job, run_without_spark
+from redolake.steps.shared.spark_jobs import external_spark_job, read_job_failure, run_spark_job
 from redolake.steps.shared.status import list_windows, read_complete_to, read_status
 from redolake.steps.shared.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 from redolake.steps.shown.column_lineage import read_column_lineage
@@ -166,7 +166,6 @@ __all__ = [
     "run_pipeline",
     "run_selftest",
     "run_spark_job",
-    "run_without_spark",
     "schema_at",
     "schema_difference",
     "swap_table",

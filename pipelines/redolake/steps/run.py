@@ -32,7 +32,7 @@ from redolake.steps.apply.batch import prepare_batch, record_batch
 from redolake.steps.capture.receive import CapturedWindow, receive_next_window
 from redolake.steps.capture.windows import AlreadyLanded, Outcome, land_window, mine_window_slice, plan_next_window
 from redolake.steps.recovery.recover import check_gap_reason, declare_gap
-from redolake.steps.shared.spark_jobs import run_spark_job, run_without_spark
+from redolake.steps.shared.spark_jobs import run_spark_job
 from redolake.steps.shared.status import DeclaredGapReport, TableStatus, read_status
 from redolake.steps.shared.step_times import StepTimes
 from redolake.steps.shared.wait import await_log
@@ -299,12 +299,7 @@ def apply(run: Run, times: StepTimes | None = None) -> bool:
     at = beside(prepared.ends_at)
     run.report(f"applying commits of SCN [{prepared.start_scn}, {prepared.end_scn}){at}: {prepared.reason}")
     with times.of_job() as job:
-        job.result = run_without_spark(run, prepared.batch)
-    if job.result is None:
-        with times.of("start Spark"):
-            run.spark.session()
-        with times.of_job() as job:
-            job.result = run_spark_job(run, prepared.batch)
+        job.result = run_spark_job(run, prepared.batch, times)
     try:
         with times.of("record"):
             record_batch(run, prepared.batch)

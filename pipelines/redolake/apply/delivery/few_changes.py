@@ -6,7 +6,6 @@ computed value, a key that changes, a finding) is left to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import partial
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from redolake.apply.context import ApplyContext
 from redolake.apply.delivery.prepared import TableRange, ToMerge
 from redolake.apply.key_range import ranged_column
 from redolake.apply.landed.decoded import REDO, layout
-from redolake.apply.landed.findings import has_none, segment_text
+from redolake.apply.landed.findings import has_none
 from redolake.apply.net.missing_columns import Missing
 from redolake.apply.net.plain_rows import net_rows
 from redolake.apply.own_columns import columns_of_change, needed_columns, with_own_columns
@@ -70,11 +69,9 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
     (batch,) = rows.combine_chunks().to_batches()
     defaulted = part.columns_with_default(part.table.columns.values())
     decoded = context.translation.decode_rows(batch, version, PLAIN, course.rules, {*version.key, *defaulted})
-    if not has_none(decoded, course.known_from):
+    if not has_none(decoded, part.known_versions[0][0], course.known_from):
         return None
     if ROWID_COLUMN in version.key:
-        if not are_in(decoded["row_id"], part.known_versions[0][0].segments):
-            return None
         decoded = with_rowid(decoded)
     net = net_rows(decoded, tuple(part.table.columns), version.key, defaulted, (*columns_of_change(options), "scn"))
     if net is None:
@@ -89,12 +86,6 @@ def prepare_here(context: ApplyContext, part: TableRange, rows: pa.Table) -> ToM
         asks_target=part.asks_target,
         rows=with_own_columns(net.rows, options) if part.table.takes_rows(net.rows.num_rows) else None,
     )
-
-
-def are_in(rowids: pa.Array, segments: Collection[int]) -> bool:
-    """Return whether all ROWIDs are of these segments, as `finding` demands where they are the key."""
-    begins = pa.array(sorted(map(segment_text, segments)), pa.string())
-    return pc.all(pc.is_in(pc.utf8_slice_codeunits(rowids, 0, 6), begins), min_count=0).as_py() is True
 
 
 def with_rowid(decoded: pa.RecordBatch) -> pa.RecordBatch:

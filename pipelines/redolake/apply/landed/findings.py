@@ -65,12 +65,16 @@ def finding(
     return found
 
 
-def has_none(decoded: pa.RecordBatch, known_from: int = 0) -> bool:
-    """Return whether no change of a table with ROWIDs can have a finding, but for its key: decoded rows of this process. False
-    where `finding` has to look."""
+def has_none(decoded: pa.RecordBatch, version: TableVersion, known_from: int = 0) -> bool:
+    """Return whether no change of a table with ROWIDs can have a finding, but for the columns of its key: decoded rows of this
+    process. False where `finding` has to look."""
     located, known = pc.not_equal(decoded["row_id"], NO_ROWID), pc.greater_equal(decoded["scn"], known_from)
     is_read = decoded["error"].null_count == len(decoded) == decoded["unknown"].null_count
-    return is_read and all(pc.all(one, skip_nulls=False).as_py() is True for one in (located, known))
+    needed = [located, known]
+    if ROWID_COLUMN in version.key:
+        segments = pa.array(sorted(map(segment_text, version.segments)), pa.string())
+        needed.append(pc.is_in(pc.utf8_slice_codeunits(decoded["row_id"], 0, 6), segments))
+    return is_read and all(pc.all(one, skip_nulls=False).as_py() is True for one in needed)
 
 
 def trouble(version: TableVersion, key: Sequence[int], found: Expression) -> Expression:

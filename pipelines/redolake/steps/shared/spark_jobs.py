@@ -14,28 +14,31 @@ from redolake.records.codec import decode
 from redolake.records.jobs import JobFailure, Result, Spec
 from redolake.records.loads import SnapshotSpec
 from redolake.steps.shared.leases import kept_lease
+from redolake.steps.shared.step_times import START_SPARK, StepTimes
 
 
 @step
-def run_spark_job(run: Run, batch: str) -> Result:
-    """Run the spec at `batch`; its result is its manifest. The job stops before its next commit if its lease is lost."""
+def run_spark_job(run: Run, batch: str, times: StepTimes | None = None) -> Result:
+    """Run the spec at `batch`; its result is its manifest. The job stops before its next commit if its lease is lost. A session
+    is opened for it unless it is a batch without changes."""
     from redolake.job.job import run as run_job
 
-    spec, session = spec_to_run(run, batch), run.spark.session()
+    spec = spec_to_run(run, batch)
     with kept_lease(run, spec) as check_lease:
+        if (done := run_if_quiet(run, spec, check_lease)) is not None:
+            return done
+        with (times or StepTimes()).of(START_SPARK):
+            session = run.spark.session()
         return run_job(session, spec, run.report, check_lease)
 
 
-@step
-def run_without_spark(run: Run, batch: str) -> Result | None:
-    """Run the spec at `batch` in this process, if it is a batch without changes; None where Spark has to run it."""
-    spec = spec_to_run(run, batch)
+def run_if_quiet(run: Run, spec: Spec, check_lease: Callable[[], None]) -> Result | None:
+    """Run a batch without changes in this process; None where Spark has to run it."""
     if not isinstance(spec, BatchSpec) or not spec.is_quiet:
         return None
-    from redolake.job.job import run_without_spark as run_job
+    from redolake.job.job import run_without_spark
 
-    with kept_lease(run, spec) as check_lease:
-        return run_job(spec, run.report, check_lease)
+    return run_without_spark(spec, run.report, check_lease)
 
 
 def spec_to_run(run: Run, batch: str) -> Spec:
@@ -46,11 +49,13 @@ def spec_to_run(run: Run, batch: str) -> Spec:
 
 
 @contextmanager
-def external_spark_job(run: Run, batch: str, stop: Callable[[], None]) -> Iterator[str]:
+def external_spark_job(run: Run, batch: str, stop: Callable[[], None]) -> Iterator[str | None]:
     """Renew the lease while another process runs the spec at `batch`; call `stop` if it is lost. Yields this attempt's path for
-    a failure record."""
-    with kept_lease(run, spec_to_run(run, batch), stop):
-        yield layout.failure_file(batch, uuid.uuid4().hex)
+    a failure record; None for a batch without changes, which has been run."""
+    spec = spec_to_run(run, batch)
+    with kept_lease(run, spec, stop) as check_lease:
+        done = run_if_quiet(run, spec, check_lease)
+        yield layout.failure_file(batch, uuid.uuid4().hex) if done is None else None
 
 
 @step

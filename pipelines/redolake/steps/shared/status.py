@@ -262,22 +262,14 @@ def list_windows(context: Run, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     landed_position(context)  # raises for a landing that is not there
     landed = context.landing.windows.last(limit)
-    known = context.ledger.states_of([manifest.name for manifest in landed])
-    times = context.ledger.end_times(manifest.end_position for manifest in landed)
-    return [
-        WindowReport(
-            one.name,
-            state,
-            one.start,
-            one.end - 1,
-            len(one.logs),
-            one.change_rows,
-            times.get(one.end_position),
-            account,
-            **of_manifest(one),
-        )
-        for one, (state, account) in ((one, known.get(one.name, (None, None))) for one in landed)
-    ]
+    known = context.ledger.windows_named([manifest.name for manifest in landed])
+    return [landed_report(manifest, known.get(manifest.name)) for manifest in landed]
+
+
+def landed_report(one: WindowManifest, row: WindowRow | None) -> WindowReport:
+    state, ends_at, account = (None, None, None) if row is None else (row.state, row.ends_at, row.account)
+    counts = (len(one.logs), one.change_rows)
+    return WindowReport(one.name, state, one.start, one.end - 1, *counts, ends_at, account, **of_manifest(one))
 
 
 def open_gaps(context: Run, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:

@@ -12,6 +12,7 @@ from redolake.records.batches.manifest import BatchResult
 from redolake.records.jobs import Result
 
 SHOWN_FROM_SECONDS = 0.05
+START_SPARK = "start Spark"
 
 
 @dataclass(slots=True)
@@ -35,11 +36,11 @@ class StepTimes:
 
     @contextmanager
     def of_job(self) -> Iterator[Job]:
-        """Divide the time of a job by its result; without one it was left to Spark. Tables run side by side: what they took
+        """Divide the time of a job, but for the start of Spark in it, by its result. Tables run side by side: what they took
         together is divided as the sum of their own times."""
-        job, began = Job(), time.monotonic()
+        job, began, before = Job(), time.monotonic(), self._seconds[START_SPARK]
         yield job
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - began - (self._seconds[START_SPARK] - before)
         if isinstance(job.result, BatchResult):
             result = job.result
             in_tables = sum(table.seconds for table in result.tables)
@@ -48,7 +49,7 @@ class StepTimes:
             self._seconds["decode"] += result.apply_seconds - merge
             self._seconds["merge"] += merge
         else:
-            self._seconds["prepare" if job.result is None else "Spark"] += seconds
+            self._seconds["Spark"] += seconds
 
     def take_text(self) -> str:
         """Return the steps' times as text, and begin again."""
